@@ -1,0 +1,1 @@
+"""URLs parsed as a browser parses them, and judged: may we go there?"""

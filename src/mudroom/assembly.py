@@ -1,0 +1,1 @@
+"""Parts are chosen and joined here, once."""

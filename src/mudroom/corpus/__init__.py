@@ -1,0 +1,1 @@
+"""What was accepted, as it lies on disk."""

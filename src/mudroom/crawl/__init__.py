@@ -1,0 +1,1 @@
+"""Which page next, and how politely."""

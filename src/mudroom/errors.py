@@ -1,0 +1,376 @@
+"""Every way mudroom can fail: one tree, stable codes.
+
+    MudroomError
+    ├── InvalidConfig      settings or arguments that cannot be used
+    ├── EgressRefused      a URL, name or address that policy does not let us reach
+    ├── FetchFailed        the network or the peer failed
+    ├── ContentRefused     bytes of a size, type or form that we do not read
+    ├── GuestFailed        a jailed guest died, hung or answered nonsense
+    ├── StoreFailed        the archive or the corpus could not read or write
+    ├── FileRefused        a local file that cannot be taken in
+    ├── CrawlStopped       a budget or a person ended the work
+    └── NotFound           a run, reference or file that is not there
+
+A code is what crosses a process or network boundary; the message is for a person and names
+the host, run or file, never the path or query of a URL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from types import MappingProxyType
+
+__all__ = [
+    "CODES",
+    "Code",
+    "CodeFacts",
+    "ContentRefused",
+    "CrawlStopped",
+    "EgressRefused",
+    "FetchFailed",
+    "FileRefused",
+    "GuestFailed",
+    "InvalidConfig",
+    "MudroomError",
+    "NotFound",
+    "Reason",
+    "StoreFailed",
+]
+
+
+@unique
+class Reason(StrEnum):
+    """The class of a code: the reasons of the guarded reader, and the classes it left unnamed."""
+
+    SSRF = "SSRF"
+    UNSUPPORTED_SCHEME = "UNSUPPORTED_SCHEME"
+    REDIRECT_VIOLATION = "REDIRECT_VIOLATION"
+    CONTENT_TOO_LARGE = "CONTENT_TOO_LARGE"
+    UNSUPPORTED_CONTENT_TYPE = "UNSUPPORTED_CONTENT_TYPE"
+    SCANNER_FAILURE = "SCANNER_FAILURE"
+    PROMPT_INJECTION = "PROMPT_INJECTION"
+    POLICY_VIOLATION = "POLICY_VIOLATION"
+    INVALID_INPUT = "INVALID_INPUT"
+    NETWORK = "NETWORK"
+    HTTP = "HTTP"
+    ROBOTS = "ROBOTS"
+    EXTRACTION = "EXTRACTION"
+    STORE = "STORE"
+    FILE = "FILE"
+    LIMIT = "LIMIT"
+    CANCELLED = "CANCELLED"
+    CONFIGURATION = "CONFIGURATION"
+
+
+@unique
+class Code(StrEnum):
+    """What happened, exactly. Stable: a code is never renamed or given another meaning."""
+
+    # Egress: judged before a connection.
+    INVALID_URL = "INVALID_URL"
+    INVALID_SCHEME = "INVALID_SCHEME"
+    CREDENTIALS = "CREDENTIALS"
+    INVALID_HOST = "INVALID_HOST"
+    DENIED_HOST = "DENIED_HOST"
+    INVALID_PORT = "INVALID_PORT"
+    DENIED_ADDRESS = "DENIED_ADDRESS"
+    # Redirects.
+    REDIRECT_INVALID = "REDIRECT_INVALID"
+    REDIRECT_LIMIT = "REDIRECT_LIMIT"
+    REDIRECT_LOOP = "REDIRECT_LOOP"
+    REDIRECT_CROSS_HOST = "REDIRECT_CROSS_HOST"
+    REDIRECT_DOWNGRADE = "REDIRECT_DOWNGRADE"
+    # Network.
+    DNS_FAILURE = "DNS_FAILURE"
+    DNS_TIMEOUT = "DNS_TIMEOUT"
+    CONNECT_FAILED = "CONNECT_FAILED"
+    CONNECT_TIMEOUT = "CONNECT_TIMEOUT"
+    TLS_FAILED = "TLS_FAILED"
+    RESPONSE_TIMEOUT = "RESPONSE_TIMEOUT"
+    IDLE_TIMEOUT = "IDLE_TIMEOUT"
+    TOTAL_TIMEOUT = "TOTAL_TIMEOUT"
+    CONNECTION_LOST = "CONNECTION_LOST"
+    PROTOCOL_ERROR = "PROTOCOL_ERROR"
+    HEADERS_TOO_LARGE = "HEADERS_TOO_LARGE"
+    INVALID_HEADER = "INVALID_HEADER"
+    # What the peer said.
+    HTTP_STATUS = "HTTP_STATUS"
+    BOT_WALL = "BOT_WALL"
+    NEEDS_RENDER = "NEEDS_RENDER"
+    ROBOTS_DENIED = "ROBOTS_DENIED"
+    ROBOTS_UNAVAILABLE = "ROBOTS_UNAVAILABLE"
+    # Bytes.
+    BODY_TOO_LARGE = "BODY_TOO_LARGE"
+    DECODED_TOO_LARGE = "DECODED_TOO_LARGE"
+    DECODE_FAILED = "DECODE_FAILED"
+    UNSUPPORTED_ENCODING = "UNSUPPORTED_ENCODING"
+    UNSUPPORTED_CONTENT_TYPE = "UNSUPPORTED_CONTENT_TYPE"
+    # Extraction, inside the jail.
+    EXTRACTION_FAILED = "EXTRACTION_FAILED"
+    EXTRACTION_LIMIT = "EXTRACTION_LIMIT"
+    JAIL_UNAVAILABLE = "JAIL_UNAVAILABLE"
+    GUEST_CRASHED = "GUEST_CRASHED"
+    GUEST_TIMEOUT = "GUEST_TIMEOUT"
+    GUEST_MEMORY = "GUEST_MEMORY"
+    GUEST_PROTOCOL = "GUEST_PROTOCOL"
+    # Screening.
+    PROMPT_INJECTION = "PROMPT_INJECTION"
+    POLICY_VIOLATION = "POLICY_VIOLATION"
+    SCANNER_FAILURE = "SCANNER_FAILURE"
+    # Stores.
+    SNAPSHOT_CORRUPT = "SNAPSHOT_CORRUPT"
+    SNAPSHOT_MISSING = "SNAPSHOT_MISSING"
+    SNAPSHOT_MISMATCH = "SNAPSHOT_MISMATCH"
+    STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
+    ARCHIVE_FULL = "ARCHIVE_FULL"
+    NO_SPACE = "NO_SPACE"
+    INVALID_REFERENCE = "INVALID_REFERENCE"
+    RUN_NOT_FOUND = "RUN_NOT_FOUND"
+    # Files.
+    FILE_NOT_FOUND = "FILE_NOT_FOUND"
+    FILE_NOT_REGULAR = "FILE_NOT_REGULAR"
+    FILE_UNREADABLE = "FILE_UNREADABLE"
+    FILE_TOO_LARGE = "FILE_TOO_LARGE"
+    # The work itself.
+    CRAWL_LIMIT_REACHED = "CRAWL_LIMIT_REACHED"
+    CANCELLED = "CANCELLED"
+    INVALID_CONFIG = "INVALID_CONFIG"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFacts:
+    """What holds for every failure of one code."""
+
+    reason: Reason
+    retryable: bool
+    advice: str
+    """One sentence: what a person can do about it."""
+
+
+_EGRESS = "Use a public http or https URL, or name an exception under [egress] if this target is yours."
+_AGAIN = "Try again later; if it persists, open the address in a browser to see whether the site is up."
+_GUEST = "The document was given up and the guest replaced; try a smaller document, or report it with its source_ref."
+
+CODES: Mapping[Code, CodeFacts] = MappingProxyType(
+    {
+        Code.INVALID_URL: CodeFacts(Reason.INVALID_INPUT, False, "Check the spelling of the URL."),
+        Code.INVALID_SCHEME: CodeFacts(Reason.UNSUPPORTED_SCHEME, False, "Only http and https are fetched."),
+        Code.CREDENTIALS: CodeFacts(
+            Reason.SSRF, False, "Remove user and password from the URL; credentials come from settings."
+        ),
+        Code.INVALID_HOST: CodeFacts(
+            Reason.SSRF, False, "Write the host as a name or as a plain IP address."
+        ),
+        Code.DENIED_HOST: CodeFacts(Reason.SSRF, False, _EGRESS),
+        Code.INVALID_PORT: CodeFacts(
+            Reason.SSRF, False, "Ports 80 and 443 are open; add others to egress.ports."
+        ),
+        Code.DENIED_ADDRESS: CodeFacts(Reason.SSRF, False, _EGRESS),
+        Code.REDIRECT_INVALID: CodeFacts(
+            Reason.REDIRECT_VIOLATION,
+            False,
+            "The site sent a redirect that cannot be followed; open its target directly if you trust it.",
+        ),
+        Code.REDIRECT_LIMIT: CodeFacts(
+            Reason.REDIRECT_VIOLATION, False, "The site redirects too often; open the last address directly."
+        ),
+        Code.REDIRECT_LOOP: CodeFacts(
+            Reason.REDIRECT_VIOLATION, False, "The site redirects to itself; it may need a cookie or a login."
+        ),
+        Code.REDIRECT_CROSS_HOST: CodeFacts(
+            Reason.REDIRECT_VIOLATION,
+            False,
+            "The page moved to another host; open that address, or set same_host off.",
+        ),
+        Code.REDIRECT_DOWNGRADE: CodeFacts(
+            Reason.REDIRECT_VIOLATION, False, "The site sends https visitors to http; this is never followed."
+        ),
+        Code.DNS_FAILURE: CodeFacts(Reason.NETWORK, True, "Check the name and this machine's resolver."),
+        Code.DNS_TIMEOUT: CodeFacts(Reason.NETWORK, True, "Check this machine's resolver."),
+        Code.CONNECT_FAILED: CodeFacts(Reason.NETWORK, True, _AGAIN),
+        Code.CONNECT_TIMEOUT: CodeFacts(Reason.NETWORK, True, _AGAIN),
+        Code.TLS_FAILED: CodeFacts(
+            Reason.NETWORK,
+            False,
+            "The certificate or the TLS handshake failed; for an authority of your own use --cacert.",
+        ),
+        Code.RESPONSE_TIMEOUT: CodeFacts(Reason.NETWORK, True, _AGAIN),
+        Code.IDLE_TIMEOUT: CodeFacts(Reason.NETWORK, True, _AGAIN),
+        Code.TOTAL_TIMEOUT: CodeFacts(
+            Reason.NETWORK, True, "Raise fetch.total_timeout_seconds if the body is honestly that slow."
+        ),
+        Code.CONNECTION_LOST: CodeFacts(Reason.NETWORK, True, _AGAIN),
+        Code.PROTOCOL_ERROR: CodeFacts(
+            Reason.NETWORK, False, "The peer does not speak HTTP as it must; nothing was kept."
+        ),
+        Code.HEADERS_TOO_LARGE: CodeFacts(Reason.NETWORK, False, "The peer sent more headers than are read."),
+        Code.INVALID_HEADER: CodeFacts(
+            Reason.CONFIGURATION,
+            False,
+            "Write the header as 'Name: value' without line breaks; Host, framing and hop-by-hop headers are ours.",
+        ),
+        Code.HTTP_STATUS: CodeFacts(Reason.HTTP, False, "The site answered with an error; see http_status."),
+        Code.BOT_WALL: CodeFacts(
+            Reason.HTTP,
+            False,
+            "The site asks visitors to prove that they are human; mudroom does not get round that.",
+        ),
+        Code.NEEDS_RENDER: CodeFacts(
+            Reason.HTTP, False, "The page shows nothing without its scripts; it needs a browser to be read."
+        ),
+        Code.ROBOTS_DENIED: CodeFacts(
+            Reason.ROBOTS,
+            False,
+            "robots.txt asks robots to stay away; a person may decide otherwise with --no-robots.",
+        ),
+        Code.ROBOTS_UNAVAILABLE: CodeFacts(
+            Reason.ROBOTS,
+            True,
+            "robots.txt could not be read, so nothing is fetched (RFC 9309); try again later.",
+        ),
+        Code.BODY_TOO_LARGE: CodeFacts(
+            Reason.CONTENT_TOO_LARGE, False, "Raise the byte limit if you want a body of this size."
+        ),
+        Code.DECODED_TOO_LARGE: CodeFacts(
+            Reason.CONTENT_TOO_LARGE,
+            False,
+            "The body unpacks to more than the limit; it may be a decompression bomb.",
+        ),
+        Code.DECODE_FAILED: CodeFacts(
+            Reason.UNSUPPORTED_CONTENT_TYPE, False, "The body is not what its Content-Encoding says."
+        ),
+        Code.UNSUPPORTED_ENCODING: CodeFacts(
+            Reason.UNSUPPORTED_CONTENT_TYPE, False, "The body comes in a Content-Encoding that is not read."
+        ),
+        Code.UNSUPPORTED_CONTENT_TYPE: CodeFacts(
+            Reason.UNSUPPORTED_CONTENT_TYPE,
+            False,
+            "Use mudroom download for bytes of other types; they are guarded, but not screened.",
+        ),
+        Code.EXTRACTION_FAILED: CodeFacts(Reason.EXTRACTION, False, _GUEST),
+        Code.EXTRACTION_LIMIT: CodeFacts(
+            Reason.CONTENT_TOO_LARGE,
+            False,
+            "The document is deeper or larger than is read; see the [extract] limits.",
+        ),
+        Code.JAIL_UNAVAILABLE: CodeFacts(
+            Reason.EXTRACTION,
+            False,
+            "Run mudroom doctor: it shows what this machine lacks and how to mend it.",
+        ),
+        Code.GUEST_CRASHED: CodeFacts(Reason.EXTRACTION, False, _GUEST),
+        Code.GUEST_TIMEOUT: CodeFacts(Reason.EXTRACTION, False, _GUEST),
+        Code.GUEST_MEMORY: CodeFacts(Reason.EXTRACTION, False, _GUEST),
+        Code.GUEST_PROTOCOL: CodeFacts(Reason.EXTRACTION, False, _GUEST),
+        Code.PROMPT_INJECTION: CodeFacts(
+            Reason.PROMPT_INJECTION, False, "Look at the findings before you trust this source."
+        ),
+        Code.POLICY_VIOLATION: CodeFacts(
+            Reason.POLICY_VIOLATION, False, "A rule of your policy refuses this page."
+        ),
+        Code.SCANNER_FAILURE: CodeFacts(
+            Reason.SCANNER_FAILURE,
+            False,
+            "The scanner did not finish, so the page is withheld; run mudroom doctor.",
+        ),
+        Code.SNAPSHOT_CORRUPT: CodeFacts(
+            Reason.STORE, False, "The archive is damaged at this record; restore it from a copy."
+        ),
+        Code.SNAPSHOT_MISSING: CodeFacts(Reason.STORE, False, "This workspace holds no such record."),
+        Code.SNAPSHOT_MISMATCH: CodeFacts(
+            Reason.STORE, False, "The record is not the one the reference names."
+        ),
+        Code.STORE_UNAVAILABLE: CodeFacts(
+            Reason.STORE, True, "Check that the workspace can be read and written."
+        ),
+        Code.ARCHIVE_FULL: CodeFacts(
+            Reason.STORE, False, "Delete runs you no longer need, or raise archive.max_bytes."
+        ),
+        Code.NO_SPACE: CodeFacts(Reason.STORE, True, "Free disk space in the workspace."),
+        Code.INVALID_REFERENCE: CodeFacts(
+            Reason.INVALID_INPUT, False, "Copy the source_ref whole, without changes."
+        ),
+        Code.RUN_NOT_FOUND: CodeFacts(
+            Reason.INVALID_INPUT, False, "mudroom runs lists what this workspace holds."
+        ),
+        Code.FILE_NOT_FOUND: CodeFacts(Reason.FILE, False, "Check the path."),
+        Code.FILE_NOT_REGULAR: CodeFacts(
+            Reason.FILE, False, "Name the file itself: links, folders, pipes and devices are not opened."
+        ),
+        Code.FILE_UNREADABLE: CodeFacts(Reason.FILE, False, "Check the permissions of the file."),
+        Code.FILE_TOO_LARGE: CodeFacts(
+            Reason.CONTENT_TOO_LARGE, False, "Raise the byte limit if you want a file of this size."
+        ),
+        Code.CRAWL_LIMIT_REACHED: CodeFacts(Reason.LIMIT, False, "Raise the budget of the crawl."),
+        Code.CANCELLED: CodeFacts(Reason.CANCELLED, True, "Start it again."),
+        Code.INVALID_CONFIG: CodeFacts(
+            Reason.CONFIGURATION, False, "mudroom config show lists every setting and where it comes from."
+        ),
+    }
+)
+
+
+class MudroomError(Exception):
+    """A failure with a code. Raised at floors, turned into an outcome by `intake`."""
+
+    def __init__(self, code: Code, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+    @property
+    def reason(self) -> Reason:
+        """The class of this failure."""
+        return CODES[self.code].reason
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request can succeed later without a change."""
+        return CODES[self.code].retryable
+
+    @property
+    def advice(self) -> str:
+        """What a person can do about it, in one sentence."""
+        return CODES[self.code].advice
+
+
+class InvalidConfig(MudroomError):  # noqa: N818 - the public name of the plan
+    """Settings or arguments that cannot be used; `faults` holds each of them."""
+
+    def __init__(self, faults: str | tuple[str, ...]) -> None:
+        self.faults = (faults,) if isinstance(faults, str) else faults
+        super().__init__(Code.INVALID_CONFIG, "\n".join(self.faults))
+
+
+class EgressRefused(MudroomError):  # noqa: N818 - a refusal is a verdict, not an error
+    """A URL, name, port or address that policy does not let us reach."""
+
+
+class FetchFailed(MudroomError):  # noqa: N818
+    """The network failed, or the peer broke the protocol."""
+
+
+class ContentRefused(MudroomError):  # noqa: N818
+    """Bytes of a size, type or form that we do not read."""
+
+
+class GuestFailed(MudroomError):  # noqa: N818
+    """A jailed guest died, hung or answered nonsense; it cost one document."""
+
+
+class StoreFailed(MudroomError):  # noqa: N818
+    """The archive or the corpus could not be read or written."""
+
+
+class FileRefused(MudroomError):  # noqa: N818
+    """A local file that cannot be taken in."""
+
+
+class CrawlStopped(MudroomError):  # noqa: N818
+    """A budget or a person ended the work."""
+
+
+class NotFound(MudroomError):  # noqa: N818
+    """A run, reference or file that is not there."""

@@ -1,0 +1,1 @@
+"""One URL to its bytes: redirects judged hop by hop, results bounded."""

@@ -1,0 +1,1 @@
+"""One page or one file: the whole path, told once."""

@@ -1,0 +1,1 @@
+"""A jail opened, fed, bounded, closed."""

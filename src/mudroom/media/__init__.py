@@ -1,0 +1,1 @@
+"""Types, charsets and content codings: what bytes are, read within bounds."""

@@ -1,0 +1,58 @@
+"""Artifacts and trust states: the values that every floor hands on."""
+
+from mudroom.model.document import (
+    BlockedDocument,
+    ExtractedDocument,
+    Hop,
+    Link,
+    Provenance,
+    UntrustedDocument,
+)
+from mudroom.model.finding import ExposedText, Finding, ScanReport, ScanRequest
+from mudroom.model.runs import format_document_id, format_run_id
+from mudroom.model.text import SecurityText, TextPiece
+from mudroom.model.vocabulary import (
+    Channel,
+    CrawlState,
+    Decision,
+    ExposedForm,
+    Hiding,
+    Initiator,
+    Isolation,
+    OutcomeKind,
+    PageState,
+    RunKind,
+    Severity,
+    View,
+    WarningCode,
+)
+
+__all__ = [
+    "BlockedDocument",
+    "Channel",
+    "CrawlState",
+    "Decision",
+    "ExposedForm",
+    "ExposedText",
+    "ExtractedDocument",
+    "Finding",
+    "Hiding",
+    "Hop",
+    "Initiator",
+    "Isolation",
+    "Link",
+    "OutcomeKind",
+    "PageState",
+    "Provenance",
+    "RunKind",
+    "ScanReport",
+    "ScanRequest",
+    "SecurityText",
+    "Severity",
+    "TextPiece",
+    "UntrustedDocument",
+    "View",
+    "WarningCode",
+    "format_document_id",
+    "format_run_id",
+]

@@ -1,0 +1,1 @@
+"""Names resolved, addresses pinned, streams opened."""

@@ -1,0 +1,1 @@
+"""Signs of instruction in text, and the policy that turns them into a verdict."""

@@ -1,0 +1,1 @@
+"""File and environment are read here, once."""

@@ -1,0 +1,1 @@
+"""The exact bytes, kept so that they can be cited."""

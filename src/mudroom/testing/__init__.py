@@ -1,0 +1,1 @@
+"""The fakes and the test server that ship with the package."""

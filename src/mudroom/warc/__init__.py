@@ -1,0 +1,1 @@
+"""WARC 1.1 records as bytes: built and read."""

@@ -1,0 +1,1 @@
+"""The frames that cross the wall of the jail."""
