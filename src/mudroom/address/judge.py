@@ -69,17 +69,20 @@ def judge_url(
 
 def _judge_authority(untrusted_url: str, url: ParsedUrl, base: ParsedUrl | None) -> RefusedUrl | None:
     """What is wrong with the authority as it was written; None: nothing, or the base's stands."""
-    raw_authority = find_raw_authority(untrusted_url, base)
+    is_ipv4 = isinstance(url.address, IPv4Address)
+    # Only these two judgements read the raw form, and most URLs have neither.
+    raw_authority = find_raw_authority(untrusted_url, base) if is_ipv4 or "@" in untrusted_url else None
     if url.has_credentials or (raw_authority is not None and "@" in raw_authority):
         return _refuse(Code.CREDENTIALS, url, "carries a user name or a password in its URL")
-    if url.address is None:
-        if url.host and not is_possible_name(url.host):
-            return _refuse(Code.INVALID_HOST, url, "is no name that can be looked up")
-    elif isinstance(url.address, IPv4Address) and raw_authority is not None:
-        written = raw_authority.partition(":")[0].removesuffix(".")
-        if written != url.host:
-            return _refuse(Code.INVALID_HOST, url, "is an address written in disguise")
+    if url.address is None and url.host and not is_possible_name(url.host):
+        return _refuse(Code.INVALID_HOST, url, "is no name that can be looked up")
+    if is_ipv4 and raw_authority is not None and _read_host(raw_authority) != url.host:
+        return _refuse(Code.INVALID_HOST, url, "is an address written in disguise")
     return None
+
+
+def _read_host(raw_authority: str) -> str:
+    return raw_authority.partition(":")[0].removesuffix(".")
 
 
 def _judge_target(url: ParsedUrl, policy: EgressPolicy, scope: ExceptionScope) -> AllowedUrl | RefusedUrl:
