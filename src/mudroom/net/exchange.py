@@ -34,6 +34,7 @@ _STAGGER_SECONDS = 0.25
 _SWITCHING_PROTOCOLS = 101
 _FINAL = 200
 _ABORT = -1
+_PAUSE: int = pycurl.WRITEFUNC_PAUSE
 
 
 class HandlePool(Protocol):
@@ -236,7 +237,7 @@ class Exchange:
             return _ABORT
         if self._waiting_bytes >= self._high_water:
             self._is_paused = True
-            return pycurl.WRITEFUNC_PAUSE
+            return _PAUSE
         self.received_bytes += size
         self._waiting_bytes += size
         self._last_bytes_at = self._loop.time()

@@ -37,11 +37,17 @@ _LOST = frozenset(
         pycurl.E_GOT_NOTHING,
         pycurl.E_SEND_ERROR,
         pycurl.E_RECV_ERROR,
-        pycurl.E_HTTP2_STREAM,
+        92,  # CURLE_HTTP2_STREAM; this pycurl has no name for it
         pycurl.E_SEND_FAIL_REWIND,
     }
 )
 _TOO_LARGE = 100  # CURLE_TOO_LARGE; this pycurl has no name for it
+_SINGLE = {
+    pycurl.E_COULDNT_CONNECT: (Code.CONNECT_FAILED, "could not connect to {host}"),
+    pycurl.E_OPERATION_TIMEDOUT: (Code.CONNECT_TIMEOUT, "{host} did not accept a connection in time"),
+    pycurl.E_URL_MALFORMAT: (Code.INVALID_URL, "the host name cannot be sent in a request"),
+    _TOO_LARGE: (Code.HEADERS_TOO_LARGE, "{host} sent more headers than are read"),
+}
 _PROXY_VARIABLES = ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
 
 
@@ -53,19 +59,18 @@ def proxy_note(environ: Mapping[str, str]) -> str:
 
 def map_curl_error(errno: int, untrusted_text: str, host: str, note: str) -> FetchFailed:
     """A failure of libcurl as one of ours. The message names the host alone; `note` is `proxy_note`'s."""
-    if errno == pycurl.E_COULDNT_CONNECT:
-        return FetchFailed(Code.CONNECT_FAILED, f"could not connect to {host}{note}")
-    if errno == pycurl.E_OPERATION_TIMEDOUT:
-        return FetchFailed(Code.CONNECT_TIMEOUT, f"{host} did not answer in time{note}")
     if errno in _TLS:
         return FetchFailed(Code.TLS_FAILED, f"TLS with {host} failed: {_printable(untrusted_text)}")
     if errno in _LOST:
-        return FetchFailed(Code.CONNECTION_LOST, f"{host} closed the connection before the answer was complete")
-    if errno == _TOO_LARGE:
-        return FetchFailed(Code.HEADERS_TOO_LARGE, f"{host} sent more headers than are read")
-    if errno == pycurl.E_URL_MALFORMAT:
-        return FetchFailed(Code.INVALID_URL, "the host name cannot be sent in a request")
-    return FetchFailed(Code.PROTOCOL_ERROR, f"{host} does not speak HTTP as it must (libcurl error {errno})")
+        return FetchFailed(
+            Code.CONNECTION_LOST, f"{host} closed the connection before its answer was complete"
+        )
+    code, message = _SINGLE.get(
+        errno, (Code.PROTOCOL_ERROR, "{host} does not speak HTTP as it must (libcurl error {errno})")
+    )
+    return FetchFailed(
+        code, message.format(host=host, errno=errno) + (note if errno in CONNECT_ERRORS else "")
+    )
 
 
 def _printable(untrusted_text: str) -> str:

@@ -29,6 +29,9 @@ _READ_BYTES = 64 * 1024
 _POOL_IDLE_SECONDS = 90
 _KEEPALIVE_SECONDS = 60
 _ABORT = -1
+_BAD_SOCKET: int = pycurl.SOCKET_BAD
+_MAY_SEND: int = pycurl.PREREQFUNC_OK
+_MAY_NOT_SEND: int = pycurl.PREREQFUNC_ABORT
 
 
 class HandleOwner(Protocol):
@@ -82,10 +85,9 @@ class CurlHandle:
     ) -> None:
         """Set what this request needs and the one before did not have."""
         curl = self.curl
-        host = f"[{url.host}]" if ":" in url.host else url.host
-        origin = f"{url.scheme}://{host}:{url.port}/"
+        origin = url.origin
         if origin != self._origin:
-            curl.setopt(pycurl.URL, origin)
+            curl.setopt(pycurl.URL, f"{origin}/")
             self._origin = origin
         curl.setopt(pycurl.REQUEST_TARGET, url.request_target)
         if address != self._connect_to:
@@ -165,13 +167,13 @@ class CurlHandle:
     def _open_socket(self, _purpose: int, peer: tuple[int, int, int, tuple[str, int]]) -> socket.socket | int:
         family, kind, protocol, (address, port, *_) = peer
         if self.owner is None or not self.owner.may_dial(_text(address), port):
-            return pycurl.SOCKET_BAD
+            return _BAD_SOCKET
         return socket.socket(family, kind, protocol)
 
     def _before_request(self, address: str, _local: str, port: int, _local_port: int) -> int:
         if self.owner is not None and self.owner.may_send(self, address, port):
-            return pycurl.PREREQFUNC_OK
-        return pycurl.PREREQFUNC_ABORT
+            return _MAY_SEND
+        return _MAY_NOT_SEND
 
     def _on_header(self, line: bytes) -> int | None:
         return None if self.owner is not None and self.owner.on_header(line) else _ABORT

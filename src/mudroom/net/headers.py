@@ -105,7 +105,7 @@ def declared_length(headers: Headers) -> int | None:
     Raises: FetchFailed PROTOCOL_ERROR when two declarations differ or one is not a number.
     Source: RFC 9112 section 6.3, items 3 to 5.
     """
-    values = set()
+    values: set[str] = set()
     for name, value in headers:
         lowered = name.lower()
         if lowered == "transfer-encoding":

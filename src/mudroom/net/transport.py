@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from mudroom.address import IPAddress, ParsedUrl
@@ -26,7 +26,7 @@ class WireRequest:
     method: str = "GET"
     headers: Headers = ()
     body: bytes = b""
-    limits: NetLimits = NetLimits()
+    limits: NetLimits = field(default_factory=NetLimits)
     ca_file: str | None = None
     """PEM file of trust anchors that hold beside the public ones, for this request's host."""
     partition: str = ""
