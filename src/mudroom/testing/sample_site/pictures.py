@@ -87,8 +87,8 @@ DRAWINGS: Mapping[str, bytes] = MappingProxyType(
             ),
             '<line x1="160" y1="130" x2="228" y2="132" stroke="#0b4f63" stroke-width="6" stroke-linecap="round"/>',
             '<circle cx="160" cy="130" r="7" fill="#16232e"/>',
-            '<text x="160" y="72" font-size="15" text-anchor="middle" font-family="Georgia">HIGH</text>',
-            '<text x="160" y="196" font-size="15" text-anchor="middle" font-family="Georgia">LOW</text>',
+            '<text x="160" y="70" font-size="15" text-anchor="middle" font-family="Georgia">HIGH</text>',
+            '<text x="160" y="184" font-size="15" text-anchor="middle" font-family="Georgia">LOW</text>',
         ),
         "chart.svg": _svg(
             320,
