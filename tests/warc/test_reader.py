@@ -27,11 +27,11 @@ def _record(name: str, payload: bytes = b"payload", owner: str = _OWNER) -> byte
     )
 
 
-def _seen(data: bytes, *, owner: str = _OWNER) -> list[str | tuple[int, int, bool]]:
-    seen: list[str | tuple[int, int, bool]] = []
+def _seen(data: bytes, *, owner: str = _OWNER) -> list[str | tuple[int, int]]:
+    seen: list[str | tuple[int, int]] = []
     for item in iterate(io.BytesIO(data), max_record_bytes=_MAX, owner_id=owner):
         if isinstance(item, Damage):
-            seen.append((item.offset, item.length, item.is_torn))
+            seen.append((item.offset, item.length))
         else:
             assert isinstance(item, ScanItem)
             assert data[item.offset : item.offset + 2] == b"\x1f\x8b"
@@ -55,19 +55,19 @@ def test_records_come_in_order_with_their_offsets() -> None:
     ("name", "data", "expected"),
     [
         ("empty", b"", []),
-        ("cut in the last record", _A + _C[:-3], ["a", (len(_A), len(_C) - 3, True)]),
-        ("cut in the first bytes", _A + _C[:1], ["a", (len(_A), 1, True)]),
-        ("zeros at the end", _A + b"\0" * 600_000, ["a", (len(_A), 600_000, True)]),
-        ("zeros, then more", _A + b"\0" * 9 + b"x", ["a", (len(_A), 10, False)]),
-        ("garbage at the end", _A + b"garbage", ["a", (len(_A), 7, False)]),
-        ("garbage between", _A + b"garbage" + _C, ["a", (len(_A), 7, False), "c"]),
-        ("far behind damage", _A + b"g" * 600_000 + _C, ["a", (len(_A), 600_000, False), "c"]),
-        ("first is damaged", b"x" + _A[1:] + _C, [(0, len(_A), False), "c"]),
-        ("a torn record in the middle", _A + _B[:200] + _C, ["a", (len(_A), 200, False), "c"]),
+        ("cut in the last record", _A + _C[:-3], ["a", (len(_A), len(_C) - 3)]),
+        ("cut in the first bytes", _A + _C[:1], ["a", (len(_A), 1)]),
+        ("zeros at the end", _A + b"\0" * 600_000, ["a", (len(_A), 600_000)]),
+        ("zeros, then more", _A + b"\0" * 9 + b"x", ["a", (len(_A), 10)]),
+        ("garbage at the end", _A + b"garbage", ["a", (len(_A), 7)]),
+        ("garbage between", _A + b"garbage" + _C, ["a", (len(_A), 7), "c"]),
+        ("far behind damage", _A + b"g" * 600_000 + _C, ["a", (len(_A), 600_000), "c"]),
+        ("first is damaged", b"x" + _A[1:] + _C, [(0, len(_A)), "c"]),
+        ("a torn record in the middle", _A + _B[:200] + _C, ["a", (len(_A), 200), "c"]),
         (
             "a gzip that is no record",
             _A + compress_member((b"hello",)) + _C,
-            ["a", (len(_A), 25, False), "c"],
+            ["a", (len(_A), 25), "c"],
         ),
     ],
 )
@@ -80,7 +80,7 @@ def test_damage_is_told_and_what_is_whole_behind_it_is_found(
 def test_a_flipped_bit_costs_one_record() -> None:
     data = bytearray(_A + _B + _C)
     data[len(_A) + 100] ^= 1
-    assert _seen(bytes(data)) == ["a", (len(_A), len(_B), False), "c"]
+    assert _seen(bytes(data)) == ["a", (len(_A), len(_B)), "c"]
 
 
 def test_a_record_in_a_body_is_not_taken_for_one_of_ours_behind_damage() -> None:
@@ -95,9 +95,9 @@ def test_a_record_in_a_body_is_not_taken_for_one_of_ours_behind_damage() -> None
 
 
 def test_without_the_owner_nothing_behind_damage_is_believed() -> None:
-    assert _seen(_A + b"garbage" + _C, owner="") == ["a", (len(_A), 7 + len(_C), False)]
+    assert _seen(_A + b"garbage" + _C, owner="") == ["a", (len(_A), 7 + len(_C))]
 
 
 def test_a_record_larger_than_allowed_is_damage_and_not_unpacked() -> None:
     bomb = _record("bomb", b"\0" * (_MAX + 1))
-    assert _seen(_A + bomb + _C) == ["a", (len(_A), len(bomb), False), "c"]
+    assert _seen(_A + bomb + _C) == ["a", (len(_A), len(bomb)), "c"]
