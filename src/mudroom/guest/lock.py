@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import signal
@@ -85,10 +84,7 @@ def _set_limits(max_memory_bytes: int) -> None:
         limits["RLIMIT_NPROC"] = 0
     for name, value in limits.items():
         kind = getattr(resource, name, None)
-        if kind is None:
-            continue
-        _, hard = resource.getrlimit(kind)
-        most = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        # macOS knows some of these and refuses to lower them.
-        with contextlib.suppress(ValueError if os.uname().sysname == "Darwin" else ()):
+        if kind is not None:
+            _, hard = resource.getrlimit(kind)
+            most = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.setrlimit(kind, (most, most))

@@ -13,6 +13,7 @@ from mudroom.wire import (
     HEADER_BYTES,
     FrameHeader,
     FrameKind,
+    decode_hello,
     encode_failure,
     encode_ready,
     pack_header,
@@ -37,6 +38,10 @@ class Role(Protocol):
         """Does the work once on a built-in document, so that nothing is imported or opened later."""
         ...
 
+    def configure(self, settings: tuple[int, ...]) -> None:
+        """Takes its own limits, in the order of their declaration; once, before the first request."""
+        ...
+
     def answer(self, kind: FrameKind, payload: bytes | bytearray | memoryview) -> tuple[FrameKind, bytes]:
         """The answer to a request. A MudroomError becomes a failure with its code; anything else ends us."""
         ...
@@ -58,10 +63,14 @@ def live(role: Role, order: LockOrder) -> None:
     hello = _read_frame()
     if hello is None or hello[0].kind is not FrameKind.HELLO:
         return
+    told = decode_hello(hello[1])
+    role.configure(told.settings)
     _write_frame(FrameKind.READY, hello[0].nonce, ready)
     while (frame := _read_frame()) is not None:
         header, payload = frame
         kind, answer = _answer(role, header.kind, payload)
+        if len(answer) > told.max_answer_bytes:
+            kind, answer = FrameKind.FAILURE, encode_failure(Code.EXTRACTION_LIMIT)
         _write_frame(kind, header.nonce, answer)
 
 

@@ -13,6 +13,9 @@ class ProbeRole:
     def warm(self) -> None:
         """Nothing to warm."""
 
+    def configure(self, settings: tuple[int, ...]) -> None:
+        """Takes none."""
+
     def answer(self, kind: FrameKind, payload: bytes | bytearray | memoryview) -> tuple[FrameKind, bytes]:
         """Refuses. Raises GuestFailed(GUEST_PROTOCOL) always."""
         raise refuse(f"a {kind.name} of {len(payload)} bytes to a guest that only tries its lock")

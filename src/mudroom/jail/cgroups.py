@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,6 +41,13 @@ class GuestCgroup:
                     words = (folder / name).read_text().split()
                     total += int(words[words.index("oom_kill") + 1]) if "oom_kill" in words else 0
         return total
+
+    def kill(self) -> None:
+        """Ends whatever is in here: a process whose starter was ended before it could tie itself to it."""
+        for folder in self.folders:
+            with contextlib.suppress(OSError):
+                for pid in (folder / "cgroup.procs").read_text().split():
+                    os.kill(int(pid), signal.SIGKILL)
 
     def remove(self) -> bool:
         """Whether the groups are gone; not before their processes are."""
@@ -104,9 +112,11 @@ def _find_version_1() -> Cgroups | None:
     places = _own_groups()
     found: dict[str, Path | None] = {}
     for controller in ("memory", "pids"):
-        parent = next(
-            (_join(mount, places[controller]) for mount, words in mounts if controller in words), None
-        ) if controller in places else None
+        parent = (
+            next((_join(mount, places[controller]) for mount, words in mounts if controller in words), None)
+            if controller in places
+            else None
+        )
         found[controller] = parent if parent is not None and _can_make(parent, controller) else None
     if not any(found.values()):
         return None

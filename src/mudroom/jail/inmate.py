@@ -12,7 +12,7 @@ from mudroom.jail.channel import Answer, GuestChannel, GuestGoneError
 from mudroom.jail.launch import GuestProcess, Launcher
 from mudroom.jail.options import GuestRole, JailOptions
 from mudroom.model import Isolation
-from mudroom.wire import FrameKind, GuestReady, decode_failure, decode_ready, refuse
+from mudroom.wire import FrameKind, GuestHello, GuestReady, decode_failure, decode_ready, encode_hello, refuse
 
 __all__ = ["Inmate", "SiteKey"]
 
@@ -20,9 +20,7 @@ T = TypeVar("T")
 SiteKey = tuple[str, str]
 """Run and site: all that one guest ever serves."""
 _MAX_READY_BYTES = 256
-_CONTENT_CODES = frozenset(
-    {Code.EXTRACTION_FAILED, Code.EXTRACTION_LIMIT, Code.UNSUPPORTED_CONTENT_TYPE}
-)
+_CONTENT_CODES = frozenset({Code.EXTRACTION_FAILED, Code.EXTRACTION_LIMIT, Code.UNSUPPORTED_CONTENT_TYPE})
 _LEAST_CPU_WAIT_SECONDS = 0.05
 
 
@@ -39,7 +37,8 @@ class Inmate:
         self.key: SiteKey | None = None
         self.is_busy = False
         self.last_used = 0.0
-        self.ready: GuestReady | None = None
+        self.ready = GuestReady(landlock_abi=0, has_seccomp=False, uid=0, escapes=0)
+        """What it found of its lock; nothing holds until it said so."""
 
     @classmethod
     async def start(cls, launcher: Launcher, role: GuestRole, options: JailOptions) -> Inmate:
@@ -51,17 +50,15 @@ class Inmate:
         inmate = cls(process, GuestChannel(process.requests_fd, process.answers_fd), options)
         try:
             async with asyncio.timeout(options.start_timeout_seconds):
-                answer = await inmate._channel.ask(FrameKind.HELLO, b"", _MAX_READY_BYTES)
-            if answer.kind is not FrameKind.READY:
-                raise refuse("something other than ready")
-            inmate.ready = decode_ready(answer.untrusted_payload)
+                await inmate._greet(role)
             _judge_lock(inmate.ready, launcher.isolation)
             process.settle()
         except (GuestFailed, GuestGoneError, TimeoutError) as error:
             said = process.read_stderr() or _describe(error)
             await inmate.clean()
             raise GuestFailed(
-                Code.JAIL_UNAVAILABLE, f"a guest for {role.name} did not start at {launcher.isolation}: {said}"
+                Code.JAIL_UNAVAILABLE,
+                f"a guest for {role.name} did not start at {launcher.isolation}: {said}",
             ) from error
         except BaseException:
             await inmate.clean()
@@ -104,6 +101,13 @@ class Inmate:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
+
+    async def _greet(self, role: GuestRole) -> None:
+        hello = GuestHello(max_answer_bytes=self._options.answer.max_answer_bytes, settings=role.settings)
+        answer = await self._channel.ask(FrameKind.HELLO, encode_hello(hello), _MAX_READY_BYTES)
+        if answer.kind is not FrameKind.READY:
+            raise refuse("something other than ready")
+        self.ready = decode_ready(answer.untrusted_payload)
 
     def kill(self) -> None:
         """Ends it at once."""
@@ -159,7 +163,9 @@ class Inmate:
                 f"the kernel ended the guest that read a document {self._of_site()}, for want of memory",
             )
         ended = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        return GuestFailed(Code.GUEST_CRASHED, f"the guest that read a document {self._of_site()} died: {ended}")
+        return GuestFailed(
+            Code.GUEST_CRASHED, f"the guest that read a document {self._of_site()} died: {ended}"
+        )
 
     def _of_site(self) -> str:
         return "of nobody" if self.key is None else f"of {self.key[1]}"
@@ -170,7 +176,9 @@ def _judge_lock(ready: GuestReady, isolation: Isolation) -> None:
     if isolation is Isolation.PROCESS:
         return
     if ready.escapes:
-        raise GuestFailed(Code.JAIL_UNAVAILABLE, f"forbidden things worked in the jail (mask {ready.escapes})")
+        raise GuestFailed(
+            Code.JAIL_UNAVAILABLE, f"forbidden things worked in the jail (mask {ready.escapes})"
+        )
     if not ready.has_seccomp:
         raise GuestFailed(Code.JAIL_UNAVAILABLE, "the guest has no seccomp filter")
     if isolation is Isolation.CONFINED and ready.landlock_abi == 0:

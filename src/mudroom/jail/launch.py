@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mudroom.errors import Code, GuestFailed
 from mudroom.jail.cgroups import Cgroups, GuestCgroup
-from mudroom.jail.furniture import Furniture, choose_furniture, find_bwrap, system_folders
+from mudroom.jail.furniture import Bwrap, Furniture, choose_furniture, find_bwrap, outermost, system_folders
 from mudroom.jail.options import GuestRole
 from mudroom.jail.staging import Staging
 from mudroom.jail.users import SlotUsers
@@ -32,6 +32,7 @@ _BOOT = (
 _PIPE_BYTES = 256 * 1024
 _MAX_TOLD_BYTES = 4096
 _NOBODY = 65534
+_LONGEST_WAIT_SECONDS = 4.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,7 +106,8 @@ class GuestProcess:
         self.kill()
         await self.reap()
         wait = 0.001
-        while self.cgroup is not None and not self.cgroup.remove() and wait < 1:
+        while self.cgroup is not None and not self.cgroup.remove() and wait < _LONGEST_WAIT_SECONDS:
+            self.cgroup.kill()
             await asyncio.sleep(wait)
             wait *= 2
         if self.uid is not None:
@@ -130,7 +132,7 @@ class Launcher:
         self._is_root = os.geteuid() == 0
         self._cgroups = Cgroups(memory=None, tasks=None, version=0)
         self._staging: Staging | None = None
-        self._bwrap: Path | None = None
+        self._bwrap: Bwrap | None = None
         self._wall_filter = b""
 
     def open(self) -> None:
@@ -149,8 +151,9 @@ class Launcher:
             if self._bwrap is None:
                 raise GuestFailed(Code.JAIL_UNAVAILABLE, "the program bwrap (bubblewrap) is not installed")
             if self._is_root:
-                shown = {path: None for room in self._furniture.values() for path in room.shown}
-                self._staging = Staging.open(tuple(dict.fromkeys((self._bwrap, *shown))))
+                shown = [path for room in self._furniture.values() for path in room.shown]
+                own = [] if self._bwrap.folder is None else [self._bwrap.folder]
+                self._staging = Staging.open(outermost(own + shown))
 
     @property
     def held(self) -> tuple[str, ...]:
@@ -202,11 +205,19 @@ class Launcher:
         assert self._bwrap is not None  # noqa: S101 - `open` refused otherwise
         staging = self._staging
         enter = staging.entering(uid) if staging is not None and uid is not None else []
-        bwrap = self._bwrap if staging is None else staging.place_of(self._bwrap)
+        program = self._bwrap.program
+        program = program if staging is None else staging.place_of(program)
         return [
             *enter,
-            str(bwrap),
-            *("--unshare-all", "--unshare-user", "--new-session", "--die-with-parent", "--as-pid-1", "--clearenv"),
+            str(program),
+            *(
+                "--unshare-all",
+                "--unshare-user",
+                "--new-session",
+                "--die-with-parent",
+                "--as-pid-1",
+                "--clearenv",
+            ),
             *("--uid", str(_NOBODY), "--gid", str(_NOBODY), "--hostname", "mudroom"),
             *self._binds(self._furniture[role]),
             *("--dev-bind", "/dev/null", "/dev/null", "--remount-ro", "/", "--chdir", "/"),
@@ -283,4 +294,3 @@ def _file_of(data: bytes) -> int:
     os.write(fd, data)
     os.lseek(fd, 0, os.SEEK_SET)
     return fd
-

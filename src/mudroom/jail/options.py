@@ -32,6 +32,8 @@ class GuestRole:
     """Top-level modules whose folders are shown to it; what is not installed is passed over."""
     folders: tuple[Path, ...] = ()
     """Further folders on its search path."""
+    settings: tuple[int, ...] = ()
+    """Limits that it is told once, in the order of their declaration."""
 
 
 EXTRACT_ROLE = GuestRole(name="extract", packages=("turbohtml", "webencodings", "chardet", "ada_url"))

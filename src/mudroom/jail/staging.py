@@ -76,7 +76,8 @@ class Staging:
         if holder.stdout.readline() != b"staged\n":
             detail = staging._end()
             raise GuestFailed(
-                Code.JAIL_UNAVAILABLE, f"root could not prepare a private mount namespace for guests: {detail}"
+                Code.JAIL_UNAVAILABLE,
+                f"root could not prepare a private mount namespace for guests: {detail}",
             )
         return staging
 

@@ -44,6 +44,6 @@ def _choose_base() -> int:
         return _LOW_BASE
     for line in lines:
         first, _, count = (int(word) for word in line.split())
-        if first <= _HIGH_BASE and _HIGH_BASE + _SLOTS <= first + count:
+        if first <= _HIGH_BASE and first + count >= _HIGH_BASE + _SLOTS:
             return _HIGH_BASE
     return _LOW_BASE

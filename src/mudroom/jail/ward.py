@@ -126,7 +126,10 @@ class Ward:
             self._refill = asyncio.get_running_loop().call_later(self._refill_delay(), self._on_refill)
 
     def _give_up_for_the_patient(self) -> None:
-        if self._waiters and self._waiters[0].passed_over >= _MAX_PASSED_OVER and not self._starting:
+        if not self._waiters or self._waiters[0].passed_over < _MAX_PASSED_OVER:
+            return
+        is_coming = self._starting or any(guest.key is None for guest in self._guests)
+        if not is_coming:
             self._evict(lambda guest: guest.key != self._waiters[0].key)
 
     def _serve_by_key(self) -> None:
@@ -183,7 +186,7 @@ class Ward:
         try:
             inmate = await Inmate.start(self._launcher, self._role, self._options)
         except GuestFailed as failure:
-            self._starting.discard(asyncio.current_task())  # type: ignore[arg-type] # we are one
+            self._starting.discard(asyncio.current_task())
             self._failed_starts += 1
             if self._failed_starts >= self._options.start_attempts:
                 self._failed_starts = 0
@@ -192,7 +195,7 @@ class Ward:
                 self._dispatch()
             return
         self._failed_starts = 0
-        self._starting.discard(asyncio.current_task())  # type: ignore[arg-type] # we are one
+        self._starting.discard(asyncio.current_task())
         self._guests.add(inmate)
         if self._is_closed:
             self._retire(inmate)

@@ -1,6 +1,15 @@
 """The frames that cross the wall of the jail."""
 
-from mudroom.wire.control import GuestReady, decode_failure, decode_ready, encode_failure, encode_ready
+from mudroom.wire.control import (
+    GuestHello,
+    GuestReady,
+    decode_failure,
+    decode_hello,
+    decode_ready,
+    encode_failure,
+    encode_hello,
+    encode_ready,
+)
 from mudroom.wire.extracting import (
     ExtractOrder,
     decode_extract_request,
@@ -34,10 +43,12 @@ __all__ = [
     "ExtractOrder",
     "FrameHeader",
     "FrameKind",
+    "GuestHello",
     "GuestReady",
     "decode_extract_request",
     "decode_extracted",
     "decode_failure",
+    "decode_hello",
     "decode_ready",
     "decode_scan_report",
     "decode_scan_request",
@@ -46,6 +57,7 @@ __all__ = [
     "encode_extract_request",
     "encode_extracted",
     "encode_failure",
+    "encode_hello",
     "encode_ready",
     "encode_scan_report",
     "encode_scan_request",

@@ -8,7 +8,16 @@ from mudroom.errors import Code
 from mudroom.wire.codec import PayloadReader, PayloadWriter
 from mudroom.wire.frame import refuse
 
-__all__ = ["GuestReady", "decode_failure", "decode_ready", "encode_failure", "encode_ready"]
+__all__ = [
+    "GuestHello",
+    "GuestReady",
+    "decode_failure",
+    "decode_hello",
+    "decode_ready",
+    "encode_failure",
+    "encode_hello",
+    "encode_ready",
+]
 
 # What a guest may say went wrong. Numbers cross, never words: a message written inside could hold
 # the document's own.
@@ -23,6 +32,17 @@ _CODES = {
 _CODE_NUMBERS = {code: number for number, code in _CODES.items()}
 _MAX_LANDLOCK_ABI = 1000
 _MAX_UID = 2**32 - 1
+_MAX_SETTINGS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuestHello:
+    """What a guest is told before its first document."""
+
+    max_answer_bytes: int
+    """Longer answers are failures: the parent would kill for them."""
+    settings: tuple[int, ...] = ()
+    """Its role's own limits, in the order of their declaration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +55,28 @@ class GuestReady:
     uid: int
     escapes: int
     """One bit for each forbidden thing that worked when it was tried; 0 is a good lock."""
+
+
+def encode_hello(hello: GuestHello) -> bytes:
+    """The payload that greets a guest."""
+    writer = PayloadWriter()
+    writer.put_u64(hello.max_answer_bytes)
+    writer.put_u8(len(hello.settings))
+    for setting in hello.settings:
+        writer.put_u64(setting)
+    return writer.finish()
+
+
+def decode_hello(payload: bytes | bytearray | memoryview) -> GuestHello:
+    """What a guest is told. Raises GuestFailed(GUEST_PROTOCOL)."""
+    reader = PayloadReader(payload)
+    max_answer_bytes = reader.take_u64()
+    count = reader.take_u8()
+    if count > _MAX_SETTINGS:
+        raise refuse("more settings than there are")
+    settings = tuple(reader.take_u64() for _ in range(count))
+    reader.finish()
+    return GuestHello(max_answer_bytes=max_answer_bytes, settings=settings)
 
 
 def encode_ready(ready: GuestReady) -> bytes:
