@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum, unique
 from types import MappingProxyType
+from typing import Any
 
 __all__ = [
     "CODES",
@@ -332,6 +333,8 @@ class MudroomError(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
+        self.hops: tuple[Any, ...] = ()
+        """The requests made before the failure (`model.Hop`), where it met a fetch on its way."""
 
     @property
     def reason(self) -> Reason:
