@@ -73,7 +73,9 @@ class HopWatch:
                     Code.REDIRECT_CROSS_HOST, f"the page moved to {url.host}, which this crawl does not cover"
                 )
             case _:
-                raise EgressRefused(Code.OUT_OF_SCOPE, f"the page moved out of the crawl's scope on {url.host}")
+                raise EgressRefused(
+                    Code.OUT_OF_SCOPE, f"the page moved out of the crawl's scope on {url.host}"
+                )
 
     def _claim(self, url: ParsedUrl, *, is_first: bool) -> None:
         key = self.attempt.entry.key if is_first else canonical_key(url)

@@ -91,7 +91,9 @@ class HostManners:
     def note_refusal(self, host: str, now: float, retry_after_seconds: float | None) -> None:
         """Pause a host that answered 429 or 503: as long as it asked for, within bounds."""
         state = self._hosts[host]
-        pause = _FIRST_PAUSE_SECONDS * 2**state.refusals if retry_after_seconds is None else retry_after_seconds
+        pause = (
+            _FIRST_PAUSE_SECONDS * 2**state.refusals if retry_after_seconds is None else retry_after_seconds
+        )
         state.refusals = min(state.refusals + 1, 10)
         state.next_start = max(state.next_start, now + min(max(pause, 0.0), RETRY_AFTER_MAX_SECONDS))
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum, unique
-from numbers import Real
 
 from mudroom.errors import FetchFailed, InvalidConfig
 from mudroom.intake import RobotsMode
@@ -36,6 +35,7 @@ _MAX_GLOB_CHARS = 1000
 _FRONTIER_FLOOR = 10_000
 _FRONTIER_PER_PAGE = 20
 
+
 @unique
 class CrawlScope(StrEnum):
     """How far from its seed a crawl may go."""
@@ -58,23 +58,30 @@ class CrawlPolicy:
     max_depth: int = 3
     """Links from the seed; the seed has depth 0."""
     concurrency: int = 8
+    """Pages on their way in at one time; 32 at most."""
     per_host_concurrency: int = 4
+    """Of them, to one host."""
     delay_seconds: float = 1.0
     """From one request's start to the next one's, per host; 0 for origins in egress.allow_origins."""
     max_page_bytes: int = 10 * _MIB
+    """Of one page's body as received."""
     max_total_bytes: int = 500 * _MIB
+    """Of all pages' bodies as received."""
     max_duration_seconds: float = 30 * 60.0
+    """Then what is on its way is given up, and what was taken in stays."""
     max_frontier: int | None = None
     """URLs that may wait at one time; None is the larger of 10,000 and 20 a page."""
     same_host: bool = True
     """With scope `host`: whether links and redirects to other hosts are left alone."""
     scope: CrawlScope = CrawlScope.HOST
+    """page, prefix (the seed's folder), host or domain (the hosts of its registrable domain)."""
     include: tuple[str, ...] = ()
     """Globs of which a URL must match one: `*` is any run of characters, all else is itself. A glob that
     begins with a slash is matched against path and query, any other against the whole URL."""
     exclude: tuple[str, ...] = ()
     """Globs of which a URL may match none; these win."""
     robots: RobotsMode = RobotsMode.OBEY
+    """obey or ignore robots.txt; what was chosen stands in the manifest."""
     follow_nofollow: bool = False
     """Whether links that their page marks `nofollow` are followed."""
     seed_headers: tuple[tuple[str, str], ...] = ()
@@ -134,7 +141,9 @@ def _list_faults(policy: CrawlPolicy) -> Iterator[str]:
     for name, low, high in _WHOLE_NUMBERS:
         yield from _judge_whole(name, getattr(policy, name), low, high)
     if policy.max_frontier is not None:
-        yield from _judge_whole("max_frontier", policy.max_frontier, 1, _FRONTIER_PER_PAGE * _MAX_PAGES_CEILING)
+        yield from _judge_whole(
+            "max_frontier", policy.max_frontier, 1, _FRONTIER_PER_PAGE * _MAX_PAGES_CEILING
+        )
     for name, low, high in _NUMBERS:
         yield from _judge_number(name, getattr(policy, name), low, high)
     for name in ("same_host", "follow_nofollow"):
@@ -155,8 +164,8 @@ def _judge_whole(name: str, value: object, low: int, high: int) -> Iterator[str]
 
 
 def _judge_number(name: str, value: object, low: int, high: int) -> Iterator[str]:
-    is_number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    if not (is_number and low <= float(value) <= high):  # type: ignore[arg-type] # judged one line above
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not is_number or not low <= float(str(value)) <= high:
         yield f"{name} is {value!r}; expected a number of seconds from {low} to {high}"
 
 

@@ -11,15 +11,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
+from typing import Any
 
-from mudroom.address import ExceptionScope, ParsedUrl, canonical_key, parse_url
+from mudroom.address import ParsedUrl, canonical_key, parse_url
 from mudroom.budget import ByteBudget, Reservation
 from mudroom.corpus import RunWriter
 from mudroom.crawl.attempt import Attempt, HopWatch
 from mudroom.crawl.cancel import CancelToken
 from mudroom.crawl.events import CrawlEvent
 from mudroom.crawl.frontier import Frontier, FrontierEntry
-from mudroom.crawl.links import LinkSieve, make_entry
+from mudroom.crawl.links import LinkSieve
 from mudroom.crawl.manners import HostManners
 from mudroom.crawl.notices import Notices
 from mudroom.crawl.policy import CrawlPolicy, CrawlScope
@@ -31,7 +32,7 @@ from mudroom.crawl.timer import Timer
 from mudroom.errors import Code, MudroomError
 from mudroom.fetch import RedirectRule, RedirectScope
 from mudroom.intake import Failed, Outcome, PageEvent, PageFacts, PageRequest, RobotsMode, Stored
-from mudroom.model import CrawlState, Initiator, PageState, WarningCode, format_document_id
+from mudroom.model import CrawlState, PageState, WarningCode, format_document_id
 
 __all__ = ["CrawlRun"]
 
@@ -43,7 +44,8 @@ _SMALLEST_SHARE_BYTES = 1024 * 1024
 """While others are on their way, a page waits rather than start with a smaller share of the bytes."""
 _REFUSALS = frozenset({429, 503})
 _CHECKPOINT_SECONDS = 10.0
-_STORE_ENDS = frozenset({Code.NO_SPACE, Code.ARCHIVE_FULL, Code.STORE_UNAVAILABLE})
+_STORE_FAILURES_IN_A_ROW = 3
+"""Pages that could not be written, after which no more are fetched."""
 _ABORTS = frozenset({Stop.TIME, Stop.CANCELLED})
 
 
@@ -230,11 +232,11 @@ class CrawlRun:
         self._mind_host(attempt, outcome.facts)
         if isinstance(outcome, Stored):
             self._follow(attempt, outcome)
-        elif isinstance(outcome, Failed):
-            if outcome.code is Code.CRAWL_LIMIT_REACHED:
-                self._tally.stop = self._tally.stop or Stop.BYTES
-            elif outcome.code in _STORE_ENDS:
-                self._end_for_store(outcome.code)
+        elif isinstance(outcome, Failed) and outcome.code is Code.CRAWL_LIMIT_REACHED:
+            self._tally.stop = self._tally.stop or Stop.BYTES
+        if self._tally.store_failures >= _STORE_FAILURES_IN_A_ROW:
+            self._end_for_store()
+        self._tell(CrawlState.RUNNING)
 
     def _follow(self, attempt: Attempt, stored: Stored) -> None:
         final = stored.base
@@ -293,25 +295,22 @@ class CrawlRun:
         self._tally.count(outcome, is_seed=attempt.is_seed)
         try:
             await self._writer.record_failed(code, message, facts, is_blocked=False)
-        except MudroomError as error:
-            self._end_for_store(error.code)
+        except MudroomError:
+            self._end_for_store()
         self._tell_page(attempt.entry, PageState.FAILED, number=attempt.number, code=code)
 
-    def _end_for_store(self, code: Code) -> None:
-        if self._tally.stop is not Stop.STORE:
-            self._tally.stop = Stop.STORE
-            self._notices.add(code, self._seed.url.normalized, "stopped: nothing more can be written")
+    def _end_for_store(self) -> None:
+        self._tally.stop = self._tally.stop or Stop.STORE
 
     async def _save_progress(self) -> None:
         now = self._parts.clock.monotonic()
         if now - self._last_checkpoint < _CHECKPOINT_SECONDS:
             return
         self._last_checkpoint = now
-        self._tell(CrawlState.RUNNING)
         try:
             await self._writer.checkpoint()
-        except MudroomError as error:
-            self._end_for_store(error.code)
+        except MudroomError:
+            self._end_for_store()
 
     # The end.
 
@@ -334,10 +333,10 @@ class CrawlRun:
         await self._take_in_ended()
         await self._robots.aclose()
 
-    async def finish(self) -> dict[str, object]:
+    async def finish(self) -> dict[str, Any]:
         """The manifest. Raises: StoreFailed."""
         state = self._tally.name_state(has_dropped=self._notices.has_dropped)
-        self._add_last_notices(state)
+        self._add_last_notices()
         manifest = await self._writer.finish(
             state,
             warnings=self._notices.list_all(self._seed.url.normalized),
@@ -347,7 +346,7 @@ class CrawlRun:
         self._tell(state)
         return manifest
 
-    def _add_last_notices(self, state: CrawlState) -> None:
+    def _add_last_notices(self) -> None:
         root = self._seed.url.normalized
         for notice in self._robots.notices:
             self._notices.add(notice.code, notice.url, notice.message)

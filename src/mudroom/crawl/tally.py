@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto, unique
 
 from mudroom.crawl.policy import CrawlPolicy
-from mudroom.errors import Code
+from mudroom.errors import Code, Reason
 from mudroom.intake import Failed, Outcome, Quarantined, Stored
 from mudroom.model import CrawlState, WarningCode
 
@@ -40,9 +40,13 @@ class Tally:
     ends: Counter[Code] = field(default_factory=Counter)
     """Pages that were not stored, by code; quarantined ones have none."""
     quarantined: int = 0
+    store_failures: int = 0
+    """Pages in a row, up to the last one, that could not be written."""
 
     def count(self, outcome: Outcome, *, is_seed: bool) -> None:
         """Count how a page ended."""
+        is_unwritten = isinstance(outcome, Failed) and outcome.reason is Reason.STORE
+        self.store_failures = self.store_failures + 1 if is_unwritten else 0
         if isinstance(outcome, Stored):
             self.stored += 1
         elif isinstance(outcome, Quarantined):
@@ -71,12 +75,17 @@ class Tally:
             case Stop.PAGES:
                 return WarningCode.PAGE_LIMIT, f"stopped after max_pages, {policy.max_pages}; {waiting}"
             case Stop.BYTES:
-                return WarningCode.BYTE_LIMIT, f"stopped at max_total_bytes, {policy.max_total_bytes}; {waiting}"
+                return (
+                    WarningCode.BYTE_LIMIT,
+                    f"stopped at max_total_bytes, {policy.max_total_bytes}; {waiting}",
+                )
             case Stop.TIME:
                 limit = f"{policy.max_duration_seconds:g}"
                 return WarningCode.TIME_LIMIT, f"stopped at max_duration_seconds, {limit}; {waiting}"
             case Stop.CANCELLED:
                 return Code.CANCELLED, f"cancelled; {waiting}"
+            case Stop.STORE:
+                return Code.STORE_UNAVAILABLE, f"stopped because pages could not be written; {waiting}"
             case _:
                 return None
 

@@ -27,9 +27,17 @@ from mudroom.intake.request import HopGate
 from mudroom.intake.retry_after import find_retry_after
 from mudroom.model import WarningCode
 from mudroom.robots import ALLOW_ALL, RobotsRules, parse_robots
-from mudroom.snapshot import SnapshotInput, SourceKind, SnapshotStore
+from mudroom.snapshot import SnapshotInput, SnapshotStore, SourceKind
 
-__all__ = ["RobotsFetcher", "RobotsGate", "RobotsGates", "RobotsMode", "RobotsNotice", "RobotsOptions", "RobotsReader"]
+__all__ = [
+    "RobotsFetcher",
+    "RobotsGate",
+    "RobotsGates",
+    "RobotsMode",
+    "RobotsNotice",
+    "RobotsOptions",
+    "RobotsReader",
+]
 
 _AGENT_TOKEN = "mudroom"  # noqa: S105 - the product token of RFC 9309, no secret
 _REFUSED_ITSELF = frozenset({Reason.SSRF, Reason.UNSUPPORTED_SCHEME, Reason.INVALID_INPUT})
@@ -335,7 +343,9 @@ class RobotsGate:
 
     def _note(self, code: WarningCode, url: ParsedUrl, message: str) -> None:
         if len(self._notices) < _MAX_NOTICES:
-            self._notices.append(RobotsNotice(code=code, url=_name_file(url), message=f"robots.txt: {message}"))
+            self._notices.append(
+                RobotsNotice(code=code, url=_name_file(url), message=f"robots.txt: {message}")
+            )
 
 
 def _name_file(url: ParsedUrl) -> str:
