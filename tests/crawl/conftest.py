@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from mudroom.address import AllowedOrigin, EgressPolicy, RefusedUrl, judge_url, parse_url
+from mudroom.address import AllowedOrigin, EgressPolicy, ParsedUrl, RefusedUrl, judge_url, parse_url
 from mudroom.crawl import CancelToken, Crawler, CrawlEvent, CrawlParts, CrawlPolicy
 from mudroom.errors import Code, EgressRefused, MudroomError
 from mudroom.fetch import RedirectScope
@@ -29,7 +29,7 @@ from mudroom.intake import (
     RobotsNotice,
     Stored,
 )
-from mudroom.model import CrawlState, Decision, Link, OutcomeKind
+from mudroom.model import CrawlState, Decision, Link, OutcomeKind, RunKind
 
 
 class VirtualTime:
@@ -99,9 +99,12 @@ class ScriptedIntake:
     most_running_of_host: Counter[str] = field(default_factory=Counter)
     most_tasks: int = 0
     cancelled: int = 0
+    third_request: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def take_page(self, request: PageRequest, run: MemoryRun) -> Outcome:
         self.requests.append(request)
+        if len(self.requests) == 3:
+            self.third_request.set()
         facts = PageFacts(
             number=request.number,
             document_id=f"{run.run_id}/{request.number:06d}",
@@ -130,21 +133,8 @@ class ScriptedIntake:
         verdict = judge_url(request.untrusted_url, self.egress, request.scope)
         if isinstance(verdict, RefusedUrl):
             raise EgressRefused(verdict.code, verdict.message)
-        url = first = verdict.url
-        while True:
-            assert request.gate is not None
-            await request.gate(url)
-            self.starts.append((self.time.monotonic(), url.normalized))
-            page = self.site(url.normalized) if callable(self.site) else self.site.get(url.normalized)
-            page = page or Page(kind=OutcomeKind.FAILED, status=404)
-            await self.time.sleep(page.seconds)
-            if page.redirect is None:
-                break
-            target = parse_url(page.redirect, base=url)
-            assert target is not None
-            if request.redirects.scope is RedirectScope.SAME_HOST and target.host != first.host:
-                raise EgressRefused(Code.REDIRECT_CROSS_HOST, f"{url.host} redirects to another host")
-            url = target
+        first = verdict.url
+        url, page = await self._arrive(request, first)
         if page.fault is not None:
             raise page.fault
         known = PageFacts(
@@ -163,27 +153,45 @@ class ScriptedIntake:
             code = Code.CRAWL_LIMIT_REACHED if request.is_reserved else Code.BODY_TOO_LARGE
             kind = Failed if request.is_reserved else Blocked
             return kind(facts=known, code=code, message="too large", retryable=False)
+        return self._end(request, page, known, url)
+
+    async def _arrive(self, request: PageRequest, first: ParsedUrl) -> tuple[ParsedUrl, Page]:
+        """Where the redirects end, and what is there."""
+        url = first
+        while True:
+            assert request.gate is not None
+            await request.gate(url)
+            self.starts.append((self.time.monotonic(), url.normalized))
+            page = self.site(url.normalized) if callable(self.site) else self.site.get(url.normalized)
+            page = page or Page(kind=OutcomeKind.FAILED, status=404)
+            await self.time.sleep(page.seconds)
+            if page.redirect is None:
+                return url, page
+            target = parse_url(page.redirect, base=url)
+            assert target is not None
+            if request.redirects.scope is RedirectScope.SAME_HOST and target.host != first.host:
+                raise EgressRefused(Code.REDIRECT_CROSS_HOST, f"{url.host} redirects to another host")
+            url = target
+
+    def _end(self, request: PageRequest, page: Page, facts: PageFacts, base: ParsedUrl) -> Outcome:
         match page.kind:
-            case OutcomeKind.STORED:
-                links = tuple(
-                    link if isinstance(link, Link) else Link(untrusted_href=link) for link in page.links
-                )
-                return Stored(
-                    facts=known,
-                    page=cast("Any", None),
-                    provenance=cast("Any", None),
-                    decision=Decision.SAFE,
-                    findings=(),
-                    links=links,
-                    base=url,
-                    link_scope=request.scope,
-                )
             case OutcomeKind.QUARANTINED:
-                return Quarantined(facts=known, findings=())
+                return Quarantined(facts=facts, findings=())
             case OutcomeKind.BLOCKED:
-                return Blocked(facts=known, code=Code.PROMPT_INJECTION, message="withheld")
+                return Blocked(facts=facts, code=Code.PROMPT_INJECTION, message="withheld")
             case OutcomeKind.FAILED:
-                return Failed(facts=known, code=page.code, message="failed", retryable=False)
+                return Failed(facts=facts, code=page.code, message="failed", retryable=False)
+        links = tuple(link if isinstance(link, Link) else Link(untrusted_href=link) for link in page.links)
+        return Stored(
+            facts=facts,
+            page=cast("Any", None),
+            provenance=cast("Any", None),
+            decision=Decision.SAFE,
+            findings=(),
+            links=links,
+            base=base,
+            link_scope=request.scope,
+        )
 
 
 @dataclass
@@ -236,6 +244,7 @@ class MemoryRuns:
     async def begin_run(self, kind: object, root_url: str, options: Mapping[str, object]) -> MemoryRun:
         if self.begin_fails_with is not None:
             raise self.begin_fails_with
+        assert kind is RunKind.CRAWL
         self.runs.append(MemoryRun(root_url, options, self.finish_fails_with))
         return self.runs[-1]
 
@@ -249,13 +258,17 @@ class ScriptedRobots:
     delays: Mapping[str, float] = field(default_factory=dict)
     notices: tuple[RobotsNotice, ...] = ()
     modes: list[RobotsMode] = field(default_factory=list)
+    scopes: list[object] = field(default_factory=list)
     closed: int = 0
 
     def open_gate(self, run_id: str, mode: RobotsMode) -> ScriptedRobots:
+        assert run_id.startswith("crawl_")
         self.modes.append(mode)
         return self
 
     def for_page(self, scope: object) -> Callable[[Any], Any]:
+        self.scopes.append(scope)
+
         async def check(url: Any) -> None:
             if self.modes[-1] is RobotsMode.IGNORE:
                 return

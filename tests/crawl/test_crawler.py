@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -222,8 +223,7 @@ async def test_a_token_that_is_already_pressed_fetches_at_most_the_seed(bench: A
 async def test_cancelling_the_task_writes_the_record_before_it_is_raised(bench: Any) -> None:
     bench.intake.site = list_site(bench, 3, seconds=50)
     work = asyncio.create_task(bench.make_crawler().crawl(f"{A}/", CrawlPolicy(delay_seconds=0)))
-    while len(bench.intake.requests) < 3:
-        await asyncio.sleep(0)
+    await bench.intake.third_request.wait()
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
         await work
@@ -237,8 +237,7 @@ async def test_cancelling_the_task_writes_the_record_before_it_is_raised(bench: 
 async def test_a_person_who_stops_a_crawl_still_gets_its_manifest(bench: Any) -> None:
     bench.intake.site = list_site(bench, 3, seconds=50)
     work = asyncio.create_task(bench.make_crawler().crawl_to_end(f"{A}/", CrawlPolicy(delay_seconds=0)))
-    while len(bench.intake.requests) < 3:
-        await asyncio.sleep(0)
+    await bench.intake.third_request.wait()
     work.cancel()
     manifest = await work
     assert manifest["state"] == "CANCELLED"
@@ -287,9 +286,7 @@ async def test_the_first_page_of_a_host_comes_alone_since_its_robots_are_not_kno
 async def test_the_delay_lies_between_the_starts_of_requests_to_one_host(bench: Any) -> None:
     await bench.crawl(list_site(bench, 5, seconds=0.4), delay_seconds=2)
     moments = [moment for moment, _ in bench.intake.starts]
-    assert [round(later - earlier, 6) for earlier, later in zip(moments, moments[1:], strict=False)] == [
-        2
-    ] * 5
+    assert [round(later - earlier, 6) for earlier, later in pairwise(moments)] == [2] * 5
 
 
 async def test_an_origin_opened_by_the_operator_is_not_waited_for(bench: Any) -> None:
@@ -307,7 +304,7 @@ async def test_a_crawl_delay_is_honoured_within_bounds(bench: Any, asked: float,
     bench.robots.delays = {A: asked}
     await bench.crawl(list_site(bench, 2, seconds=0), delay_seconds=2)
     moments = [moment for moment, _ in bench.intake.starts]
-    assert [round(b - a, 6) for a, b in zip(moments, moments[1:], strict=False)] == [kept, kept]
+    assert [round(b - a, 6) for a, b in pairwise(moments)] == [kept, kept]
 
 
 @pytest.mark.parametrize(
@@ -327,7 +324,7 @@ async def test_pauses_double_while_a_host_keeps_refusing(bench: Any) -> None:
     site = list_site(bench, 4, seconds=0, kind=OutcomeKind.FAILED, status=429)
     await bench.crawl(site, concurrency=1, **FAST)
     moments = [moment for moment, _ in bench.intake.starts][1:]
-    assert [b - a for a, b in zip(moments, moments[1:], strict=False)] == [5, 10, 20]
+    assert [b - a for a, b in pairwise(moments)] == [5, 10, 20]
 
 
 async def test_a_slow_host_leaves_a_slot_to_the_others(bench: Any) -> None:
@@ -396,7 +393,7 @@ async def test_a_redirect_waits_for_its_hosts_turn_like_any_request(bench: Any) 
     site[f"{A}/moved"] = bench.page(seconds=0)
     await bench.crawl(site, delay_seconds=3)
     moments = [moment for moment, _ in bench.intake.starts]
-    assert [b - a for a, b in zip(moments, moments[1:], strict=False)] == [3, 3]
+    assert [b - a for a, b in pairwise(moments)] == [3, 3]
 
 
 async def test_seed_headers_go_to_the_seeds_origin_alone(bench: Any) -> None:

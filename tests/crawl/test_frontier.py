@@ -24,7 +24,7 @@ def entry(path: str, rank: tuple[int, int, int], host: str = "a.example") -> Fro
 
 def drain(frontier: Frontier) -> list[str]:
     taken = []
-    while (next_entry := frontier.take(lambda host: 0)) is not None:
+    while (next_entry := frontier.take(lambda _: 0)) is not None:
         taken.append(next_entry.url.partition("//")[2])
     return taken
 
@@ -106,4 +106,4 @@ def test_a_frontier_whose_urls_are_all_claimed_is_empty() -> None:
     frontier.add(entry("a", (1, 1, 0)))
     frontier.claim("http://a.example/a")
     assert len(frontier) == 0
-    assert frontier.take(lambda host: 0) is None
+    assert frontier.take(lambda _: 0) is None
