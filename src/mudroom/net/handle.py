@@ -13,6 +13,7 @@ them (`REQUEST_TARGET`), so that there is no second parse of them.
 
 from __future__ import annotations
 
+import os
 import socket
 from typing import Protocol
 
@@ -56,6 +57,21 @@ class HandleOwner(Protocol):
     def on_done(self, handle: CurlHandle, errno: int, untrusted_text: str) -> None:
         """The transfer has ended and the handle has left the pool; called outside libcurl."""
         ...
+
+
+class _Descriptor:
+    """A new socket's descriptor until libcurl has duplicated it; then this one is closed."""
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._fd = sock.detach()
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def __del__(self) -> None:
+        os.close(self._fd)
 
 
 class CurlHandle:
@@ -132,9 +148,9 @@ class CurlHandle:
         curl.setopt(pycurl.SSL_VERIFYPEER, 1)
         curl.setopt(pycurl.SSL_VERIFYHOST, 2)
         curl.setopt(pycurl.CAINFO, certifi.where())
+        curl.setopt(pycurl.USERAGENT, "")  # pycurl's own names every library and its version
         curl.setopt(pycurl.NOSIGNAL, 1)
         curl.setopt(pycurl.BUFFERSIZE, _READ_BYTES)
-        curl.setopt(pycurl.PIPEWAIT, 1)
         curl.setopt(pycurl.MAXAGE_CONN, _POOL_IDLE_SECONDS)
         curl.setopt(pycurl.TCP_KEEPALIVE, 1)
         curl.setopt(pycurl.TCP_KEEPIDLE, _KEEPALIVE_SECONDS)
@@ -164,11 +180,11 @@ class CurlHandle:
             self.curl.setopt(pycurl.CAINFO_BLOB, ca_bundle)
         self._ca_bundle = ca_bundle
 
-    def _open_socket(self, _purpose: int, peer: tuple[int, int, int, tuple[str, int]]) -> socket.socket | int:
+    def _open_socket(self, _purpose: int, peer: tuple[int, int, int, tuple[str, int]]) -> _Descriptor | int:
         family, kind, protocol, (address, port, *_) = peer
         if self.owner is None or not self.owner.may_dial(_text(address), port):
             return _BAD_SOCKET
-        return socket.socket(family, kind, protocol)
+        return _Descriptor(socket.socket(family, kind, protocol))
 
     def _before_request(self, address: str, _local: str, port: int, _local_port: int) -> int:
         if self.owner is not None and self.owner.may_send(self, address, port):
