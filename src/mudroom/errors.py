@@ -333,6 +333,8 @@ class MudroomError(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
+        self.wire_bytes = 0
+        """Body bytes that had come when a fetch failed."""
         self.hops: tuple[Any, ...] = ()
         """The requests made before the failure (`model.Hop`), where it met a fetch on its way."""
 

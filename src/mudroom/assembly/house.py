@@ -144,7 +144,7 @@ async def open_house(
         transport = CurlTransport()
         stack.push_async_callback(transport.aclose)
         resolver = SystemResolver()
-        stack.push_async_callback(resolver.aclose)
+        stack.callback(resolver.close)
         fetcher = Fetcher(
             transport, resolver, egress, build_fetch_options(settings), clock, slots=build_slots(settings)
         )
@@ -190,8 +190,6 @@ async def open_house(
             crawler=crawler,
             versions=versions,
         )
-
-
 
 
 def _read_input(path: Path, stream: BinaryIO | None, max_bytes: int) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import tempfile
 from dataclasses import dataclass
@@ -10,10 +9,7 @@ from enum import StrEnum, unique
 from pathlib import Path
 
 from mudroom.assembly.build import build_jail_options
-from mudroom.clock import SystemClock
-from mudroom.errors import MudroomError
 from mudroom.jail import probe_isolation
-from mudroom.net import SystemResolver
 from mudroom.screen import load_rules
 from mudroom.settings import Settings
 
@@ -59,7 +55,9 @@ async def _check_isolation(settings: Settings) -> tuple[Check, ...]:
         else:
             state = CheckState.WEAKER if best is not None else CheckState.MISSING
         detail = f"{result.detail} (used)" if result is best else result.detail
-        checks.append(Check(name=f"isolation {result.level.value}", state=state, detail=detail, fix=result.fix))
+        checks.append(
+            Check(name=f"isolation {result.level.value}", state=state, detail=detail, fix=result.fix)
+        )
     return tuple(checks)
 
 
@@ -83,7 +81,9 @@ def _check_workspace(workspace: Path) -> Check:
 def _check_environment() -> Check:
     """Variables that other programs obey and this one does not."""
     proxies = sorted(
-        name for name in os.environ if name.lower() in {"http_proxy", "https_proxy", "all_proxy"} and os.environ[name]
+        name
+        for name in os.environ
+        if name.lower() in {"http_proxy", "https_proxy", "all_proxy"} and os.environ[name]
     )
     if not proxies:
         return Check(name="proxy", state=CheckState.OK, detail="none in the environment")
@@ -97,4 +97,6 @@ def _check_environment() -> Check:
 
 def _check_rules() -> Check:
     rules = load_rules()
-    return Check(name="scanner", state=CheckState.OK, detail=f"{len(rules)} rules, digest {rules.digest[:12]}")
+    return Check(
+        name="scanner", state=CheckState.OK, detail=f"{len(rules)} rules, digest {rules.digest[:12]}"
+    )

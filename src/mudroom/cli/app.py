@@ -32,27 +32,29 @@ _COMMANDS = {
 
 
 class _LazyGroup(click.Group):
-    """A group whose commands are imported when they are used, so that --help stays quick."""
+    r"""A group whose commands are imported when they are used, so that --help stays quick."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
         if cmd_name not in _COMMANDS:
             return None
         module = importlib.import_module(f"mudroom.cli.{cmd_name}_command")
         command: click.Command = module.command
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, "-V", "--version", message="mudroom %(version)s")
 def main() -> None:
-    """The room where untrusted web pages and files come in first.
+    r"""The room where untrusted web pages and files come in first.
 
     \b
     Fetches guarded, keeps the exact bytes, reads them in a jail, looks for hidden

@@ -23,7 +23,7 @@ __all__ = ["command"]
 @click.option("--allow-origin", "allow_origins", multiple=True, metavar="ORIGIN", help="As with open.")
 @common_options
 def command(urls: tuple[str, ...], as_json: bool, as_jsonl: bool, allow_origins: tuple[str, ...]) -> None:  # noqa: FBT001 - click names them
-    """Judge URLs as `open` would before it connects: no name is resolved, nothing is sent.
+    r"""Judge URLs as `open` would before it connects: no name is resolved, nothing is sent.
 
     \b
     mudroom check https://example.org/ 'http://2130706433/'
@@ -59,7 +59,9 @@ def command(urls: tuple[str, ...], as_json: bool, as_jsonl: bool, allow_origins:
         rows = [(str(r["verdict"]), str(r["code"] or ""), str(r["normalized"] or r["url"])) for r in reports]
         print_table(("verdict", "code", "url"), rows, {"refuse": "bold red", "allow": "green"})
         for code in sorted({str(r["code"]) for r in reports if r["code"]}):
-            common.voice().say(code, next(facts.advice for known, facts in CODES.items() if known.value == code))
+            common.voice().say(
+                code, next(facts.advice for known, facts in CODES.items() if known.value == code)
+            )
     if any(report["verdict"] == "refuse" for report in reports):
         raise click.exceptions.Exit(ExitStatus.NEGATIVE)
 

@@ -12,7 +12,7 @@ __all__ = ["command"]
 
 @click.group("config", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """Show settings and where they come from.
+    r"""Show settings and where they come from.
 
     \b
     Settings come from your configuration folder (mudroom config path), then from

@@ -60,7 +60,9 @@ def print_jsonl(value: object) -> None:
     """One JSON document on one line of stdout."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     # Line separators that JSON allows in strings are line ends to some readers.
-    sys.stdout.write(text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085") + "\n")
+    sys.stdout.write(
+        text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085") + "\n"
+    )
     sys.stdout.flush()
 
 

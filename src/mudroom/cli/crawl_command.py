@@ -12,7 +12,13 @@ from mudroom.address import parse_url
 from mudroom.assembly import open_house
 from mudroom.cli.console import Voice, print_json, print_jsonl, print_table
 from mudroom.cli.exits import ExitStatus
-from mudroom.cli.options import CommonOptions, common_options, gather_overrides, network_options, parse_headers
+from mudroom.cli.options import (
+    CommonOptions,
+    common_options,
+    gather_overrides,
+    network_options,
+    parse_headers,
+)
 from mudroom.cli.progress import CrawlProgress
 from mudroom.cli.work import run_work
 from mudroom.crawl import CrawlPolicy, CrawlScope
@@ -41,15 +47,27 @@ _VERDICT_STYLES = {
 @click.option("--max-pages", type=int, metavar="N", help="Pages to attempt, failures included.")
 @click.option("--max-depth", type=int, metavar="N", help="Links away from the seed; 0 is the seed alone.")
 @click.option("--max-bytes", "max_total_bytes", type=int, metavar="N", help="Bytes to read in all.")
-@click.option("--max-time", "max_duration_seconds", type=float, metavar="SECONDS", help="Then stop, and keep what there is.")
+@click.option(
+    "--max-time",
+    "max_duration_seconds",
+    type=float,
+    metavar="SECONDS",
+    help="Then stop, and keep what there is.",
+)
 @click.option("--delay", "delay_seconds", type=float, metavar="SECONDS", help="Between requests to one host.")
 @click.option("--concurrency", type=int, metavar="N", help="Pages in the works at once.")
-@click.option("--scope", type=click.Choice([scope.value for scope in CrawlScope]), help="How far from the seed links are followed.")
+@click.option(
+    "--scope",
+    type=click.Choice([scope.value for scope in CrawlScope]),
+    help="How far from the seed links are followed.",
+)
 @click.option("--include", multiple=True, metavar="GLOB", help="Follow only URLs that match. Repeatable.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Do not follow URLs that match. Repeatable.")
 @click.option("--no-robots", is_flag=True, help="Do not ask robots.txt; written into the manifest.")
 @click.option("--json", "as_json", is_flag=True, help="The manifest as one JSON document.")
-@click.option("--jsonl", "as_jsonl", is_flag=True, help="The pages, one JSON document a line, then nothing else.")
+@click.option(
+    "--jsonl", "as_jsonl", is_flag=True, help="The pages, one JSON document a line, then nothing else."
+)
 @network_options
 @common_options
 def command(  # noqa: PLR0913 - one parameter an option
@@ -67,7 +85,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     allow_origins: tuple[str, ...],
     **budgets: float | None,
 ) -> None:
-    """Take a site in: breadth first, politely, links from accepted pages only.
+    r"""Take a site in: breadth first, politely, links from accepted pages only.
 
     \b
     mudroom crawl https://docs.example.org/ --max-pages 200
@@ -88,9 +106,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     overrides |= {("crawl", "scope"): scope} if scope else {}
     overrides |= {("crawl", "robots"): "ignore"} if no_robots else {}
     settings = common.load(overrides)
-    policy = replace(
-        settings.crawl, include=include, exclude=exclude, seed_headers=parse_headers(headers)
-    )
+    policy = replace(settings.crawl, include=include, exclude=exclude, seed_headers=parse_headers(headers))
     voice = common.voice()
     manifests = run_work(crawl_sites(settings, urls, policy, voice))
     if as_json:

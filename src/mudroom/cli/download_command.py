@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import click
 
@@ -16,7 +17,13 @@ from mudroom.address import ExceptionScope, parse_url
 from mudroom.assembly import House, open_house
 from mudroom.cli.console import Voice, print_json
 from mudroom.cli.exits import ExitStatus
-from mudroom.cli.options import CommonOptions, common_options, gather_overrides, network_options, parse_headers
+from mudroom.cli.options import (
+    CommonOptions,
+    common_options,
+    gather_overrides,
+    network_options,
+    parse_headers,
+)
 from mudroom.cli.verdict import describe_size
 from mudroom.cli.work import run_work
 from mudroom.errors import CODES, Code, FetchFailed, MudroomError, StoreFailed
@@ -31,7 +38,7 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    """One URL and where its bytes go; None is standard output."""
+    r"""One URL and where its bytes go; None is standard output."""
 
     untrusted_url: str
     target: Path | None
@@ -40,7 +47,13 @@ class _Job:
 @click.command("download")
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @click.option("-o", "--output", "output", metavar="FILE", help="Write to FILE; - is standard output.")
-@click.option("-O", "--remote-name", "is_remote_name", is_flag=True, help="Write to a file named after the URL, in this folder.")
+@click.option(
+    "-O",
+    "--remote-name",
+    "is_remote_name",
+    is_flag=True,
+    help="Write to a file named after the URL, in this folder.",
+)
 @click.option("--max-bytes", type=int, metavar="N", help="Give up on a body larger than N.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document about all transfers.")
 @network_options
@@ -57,7 +70,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     ca_file: str | None,
     allow_origins: tuple[str, ...],
 ) -> None:
-    """Fetch bytes through the guard. They are neither read, nor scanned, nor archived.
+    r"""Fetch bytes through the guard. They are neither read, nor scanned, nor archived.
 
     \b
     mudroom download https://example.org/data.csv -O
@@ -110,10 +123,12 @@ class _Download:
         self._headers = headers
         self._max_bytes = max_bytes
 
-    async def run(self, open_parts: Callable[[], object], jobs: list[_Job]) -> list[dict[str, object]]:
+    async def run(
+        self, open_parts: Callable[[], AbstractAsyncContextManager[House]], jobs: list[_Job]
+    ) -> list[dict[str, object]]:
         """A report a job, in order."""
         gate = asyncio.Semaphore(_AT_ONCE)
-        async with open_parts() as house:  # type: ignore[attr-defined] # a context manager by contract
+        async with open_parts() as house:
 
             async def one(job: _Job) -> dict[str, object]:
                 async with gate:
@@ -130,7 +145,9 @@ class _Download:
             self._voice.say("because", error.message)
             self._voice.say("help", CODES[error.code].advice)
             return report | {"code": error.code.value}
-        self._voice.say("came", f"{job.target or 'standard output'}, {describe_size(size)}, guarded, not screened")
+        self._voice.say(
+            "came", f"{job.target or 'standard output'}, {describe_size(size)}, guarded, not screened"
+        )
         return report | {"path": str(job.target) if job.target else None, "bytes": size}
 
     async def _stream(self, house: House, job: _Job) -> int:
@@ -143,13 +160,15 @@ class _Download:
         )
         async with house.fetcher.stream(request) as answer:
             if answer.status >= _FIRST_ERROR_STATUS:
-                raise FetchFailed(Code.HTTP_STATUS, f"{answer.final.host} answered with status {answer.status}")
+                raise FetchFailed(
+                    Code.HTTP_STATUS, f"{answer.final.host} answered with status {answer.status}"
+                )
             if job.target is None:
                 return await _copy(answer.chunks(), sys.stdout.buffer.write)
             return await _write_whole(answer.chunks(), job.target)
 
 
-async def _copy(chunks, write) -> int:
+async def _copy(chunks: AsyncIterator[bytes], write: Callable[[bytes], object]) -> int:
     size = 0
     async for chunk in chunks:
         write(chunk)
@@ -157,18 +176,30 @@ async def _copy(chunks, write) -> int:
     return size
 
 
-async def _write_whole(chunks, target: Path) -> int:
-    """The body under a temporary name, then under its own; nothing remains of one that broke off."""
+async def _write_whole(chunks: AsyncIterator[bytes], target: Path) -> int:
+    """The body under a temporary name, then under its own; nothing remains of one that broke off.
+
+    Writing blocks the loop for as long as the page cache takes; here nothing else waits on it.
+    """
+    temporary = _open_temporary(target)
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    except OSError as error:
-        raise StoreFailed(Code.STORE_UNAVAILABLE, f"{target.parent} cannot be written: {error.strerror}") from error
-    try:
-        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
-            size = await _copy(chunks, file.write)
-        os.replace(temporary, target)  # noqa: PTH105 - a name, not a Path
+        with temporary:
+            size = await _copy(chunks, temporary.write)
+        Path(temporary.name).replace(target)
     except OSError as error:
         raise StoreFailed(Code.NO_SPACE, f"{target} could not be written: {error.strerror}") from error
     finally:
-        Path(temporary).unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            Path(temporary.name).unlink()
     return size
+
+
+def _open_temporary(target: Path) -> IO[bytes]:
+    try:
+        return tempfile.NamedTemporaryFile(
+            prefix=f".{target.name}.", suffix=".part", dir=target.parent, delete=False
+        )
+    except OSError as error:
+        raise StoreFailed(
+            Code.STORE_UNAVAILABLE, f"{target.parent} cannot be written: {error.strerror}"
+        ) from error

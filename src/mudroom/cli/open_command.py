@@ -13,7 +13,14 @@ from mudroom.address import ExceptionScope, parse_url
 from mudroom.assembly import House, open_house
 from mudroom.cli.console import Voice, print_json, print_jsonl
 from mudroom.cli.exits import judge_outcomes
-from mudroom.cli.options import CommonOptions, common_options, gather_overrides, network_options, parse_headers
+from mudroom.cli.inert import make_inert
+from mudroom.cli.options import (
+    CommonOptions,
+    common_options,
+    gather_overrides,
+    network_options,
+    parse_headers,
+)
 from mudroom.cli.targets import FileTarget, Target, UrlTarget, read_targets
 from mudroom.cli.verdict import tell_outcome
 from mudroom.cli.work import run_work
@@ -29,9 +36,21 @@ _AT_ONCE = 8
 
 @click.command("open")
 @click.argument("words", nargs=-1, metavar="URL|FILE...")
-@click.option("-i", "--input", "list_file", metavar="LIST", help="Read targets from LIST, one a line; - is standard input.")
+@click.option(
+    "-i",
+    "--input",
+    "list_file",
+    metavar="LIST",
+    help="Read targets from LIST, one a line; - is standard input.",
+)
 @click.option("--url", "source_url", metavar="URL", help="Where the bytes on standard input came from.")
-@click.option("--type", "content_type", metavar="TYPE", default="", help="The media type of a file, when its content does not tell.")
+@click.option(
+    "--type",
+    "content_type",
+    metavar="TYPE",
+    default="",
+    help="The media type of a file, when its content does not tell.",
+)
 @click.option(
     "--format",
     "form",
@@ -40,8 +59,12 @@ _AT_ONCE = 8
     show_default=True,
     help="What is printed of an accepted document.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document for all targets (a list when several).")
-@click.option("--jsonl", "as_jsonl", is_flag=True, help="One JSON document a line, each as soon as its turn comes.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="One JSON document for all targets (a list when several)."
+)
+@click.option(
+    "--jsonl", "as_jsonl", is_flag=True, help="One JSON document a line, each as soon as its turn comes."
+)
 @network_options
 @common_options
 def command(  # noqa: PLR0913 - one parameter an option
@@ -58,7 +81,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     ca_file: str | None,
     allow_origins: tuple[str, ...],
 ) -> None:
-    """Take pages and files in, the whole path, and print what was accepted.
+    r"""Take pages and files in, the whole path, and print what was accepted.
 
     \b
     mudroom open https://docs.python.org/3/library/ssl.html
@@ -90,7 +113,6 @@ def command(  # noqa: PLR0913 - one parameter an option
         source_url=source_url,
         content_type=content_type,
         views=frozenset({View.MARKDOWN, View.TEXT}) if form == "text" else frozenset({View.MARKDOWN}),
-        max_file_bytes=settings.extract.max_body_bytes,
     )
     printer = _Printer(settings, voice, "json" if as_json else "jsonl" if as_jsonl else form)
     outcomes = run_work(_open_all(settings, targets, asking, printer))
@@ -108,13 +130,11 @@ class _Asking:
         source_url: str | None,
         content_type: str,
         views: frozenset[View],
-        max_file_bytes: int,
     ) -> None:
         self.headers = headers
         self.source_url = source_url
         self.content_type = content_type
         self.views = views
-        self.max_file_bytes = max_file_bytes
 
     async def take(self, house: House, target: Target) -> Outcome:
         """One target, in a run of its own."""
@@ -134,7 +154,6 @@ class _Asking:
                     url=self.source_url,
                     content_type=self.content_type,
                     views=self.views,
-                    max_bytes=self.max_file_bytes,
                 )
 
 
@@ -146,7 +165,7 @@ async def _open_all(
             printer.voice.say("note", "no scheme given, using https://")
     gate = asyncio.Semaphore(_AT_ONCE)
     async with open_house(settings) as house:
-        printer.versions = house.versions
+        printer.versions = house.versions.as_record()
 
         async def take(target: Target) -> Outcome:
             async with gate:
@@ -193,10 +212,18 @@ class _Printer:
         text = {
             "markdown": outcome.page.markdown,
             "text": outcome.text or "",
-            "links": "\n".join(outcome.list_links()),
+            "links": "\n".join(_list_links(outcome)),
         }[self._form]
         if self._shown:
             sys.stdout.write("\n")
         self._shown += 1
         sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
         sys.stdout.flush()
+
+
+def _list_links(outcome: Stored) -> list[str]:
+    """The absolute http and https URLs that an accepted document links to, each once."""
+    parsed = (parse_url(link.untrusted_href, base=outcome.base) for link in outcome.links)
+    return list(
+        dict.fromkeys(make_inert(url.href) for url in parsed if url and url.scheme in {"http", "https"})
+    )

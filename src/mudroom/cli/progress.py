@@ -14,7 +14,11 @@ from mudroom.model import PageState
 __all__ = ["CrawlProgress"]
 
 _FINAL = frozenset({PageState.STORED, PageState.QUARANTINED, PageState.BLOCKED, PageState.FAILED})
-_STYLES = {PageState.BLOCKED: "bold red", PageState.FAILED: "bold yellow", PageState.QUARANTINED: "bold magenta"}
+_STYLES = {
+    PageState.BLOCKED: "bold red",
+    PageState.FAILED: "bold yellow",
+    PageState.QUARANTINED: "bold magenta",
+}
 _URL_WIDTH = 100
 
 

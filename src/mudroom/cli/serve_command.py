@@ -14,7 +14,7 @@ __all__ = ["command"]
 @click.command("serve")
 @common_options
 def command() -> None:
-    """Serve agents over MCP on standard input and output.
+    r"""Serve agents over MCP on standard input and output.
 
     \b
     A client starts it itself; its configuration names the command:

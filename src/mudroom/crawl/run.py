@@ -15,7 +15,7 @@ from typing import Any
 
 from mudroom.address import ParsedUrl, canonical_key, parse_url
 from mudroom.budget import ByteBudget, Reservation
-from mudroom.corpus import RunWriter
+from mudroom.corpus import FailedRecord, RunWriter
 from mudroom.crawl.attempt import Attempt, HopWatch
 from mudroom.crawl.cancel import CancelToken
 from mudroom.crawl.events import CrawlEvent
@@ -294,7 +294,15 @@ class CrawlRun:
         outcome = Failed(facts=facts, code=code, message=message, retryable=code is Code.CANCELLED)
         self._tally.count(outcome, is_seed=attempt.is_seed)
         try:
-            await self._writer.record_failed(code, message, facts, is_blocked=False)
+            await self._writer.record_failed(
+                FailedRecord(
+                    number=attempt.number,
+                    requested_url=attempt.entry.url,
+                    code=code,
+                    message=message,
+                    depth=attempt.entry.depth,
+                )
+            )
         except MudroomError:
             self._end_for_store()
         self._tell_page(attempt.entry, PageState.FAILED, number=attempt.number, code=code)

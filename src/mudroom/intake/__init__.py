@@ -7,7 +7,14 @@ from mudroom.intake.path import Intake
 from mudroom.intake.ports import Guests, PageFetcher, Parts
 from mudroom.intake.report import describe_findings, describe_outcome
 from mudroom.intake.request import FileRequest, HopGate, PageRequest
-from mudroom.intake.robots_gate import RobotsGate, RobotsGates, RobotsMode, RobotsNotice, RobotsOptions, RobotsReader
+from mudroom.intake.robots_gate import (
+    RobotsGate,
+    RobotsGates,
+    RobotsMode,
+    RobotsNotice,
+    RobotsOptions,
+    RobotsReader,
+)
 from mudroom.intake.single import take_single
 
 __all__ = [

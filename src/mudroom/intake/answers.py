@@ -11,7 +11,12 @@ _FIRST_ERROR_STATUS = 400
 _WALL_STATUSES = frozenset({403, 405, 429, 503})
 _WALL_HEADERS = (("cf-mitigated", "challenge"), ("x-amzn-waf-action", ""), ("x-datadome", ""))
 """Headers by which challenge pages name themselves: name, and how its value begins."""
-_WALL_MARKS = (b"/cdn-cgi/challenge-platform/", b"_Incapsula_Resource", b"px-captcha", b"captcha-delivery.com")
+_WALL_MARKS = (
+    b"/cdn-cgi/challenge-platform/",
+    b"_Incapsula_Resource",
+    b"px-captcha",
+    b"captcha-delivery.com",
+)
 """Scripts of challenge pages; looked for in the first bytes of an error page only."""
 _WALL_WINDOW_BYTES = 32 * 1024
 _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})

@@ -51,6 +51,8 @@ class Stored:
 
     facts: PageFacts
     page: ExposedPage
+    text: str | None
+    """The text view, when it was asked for; scanned like the Markdown."""
     provenance: Provenance
     decision: Decision
     findings: tuple[Finding, ...]
@@ -108,14 +110,16 @@ class Failed:
 
 Outcome = Stored | Quarantined | Blocked | Failed
 
-_BLOCKING = frozenset({
-    Reason.REDIRECT_VIOLATION,
-    Reason.CONTENT_TOO_LARGE,
-    Reason.UNSUPPORTED_CONTENT_TYPE,
-    Reason.SCANNER_FAILURE,
-    Reason.PROMPT_INJECTION,
-    Reason.POLICY_VIOLATION,
-})
+_BLOCKING = frozenset(
+    {
+        Reason.REDIRECT_VIOLATION,
+        Reason.CONTENT_TOO_LARGE,
+        Reason.UNSUPPORTED_CONTENT_TYPE,
+        Reason.SCANNER_FAILURE,
+        Reason.PROMPT_INJECTION,
+        Reason.POLICY_VIOLATION,
+    }
+)
 
 
 def classify_failure(error: MudroomError, facts: PageFacts) -> Blocked | Failed:

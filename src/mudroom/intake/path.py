@@ -15,7 +15,16 @@ from datetime import datetime
 
 from mudroom.address import AllowedUrl, ExceptionScope, ParsedUrl, judge_url, parse_url, site_of
 from mudroom.corpus import FailedRecord, PageNote, RunWriter
-from mudroom.errors import Code, ContentRefused, CrawlStopped, EgressRefused, FetchFailed, FileRefused, MudroomError, StoreFailed
+from mudroom.errors import (
+    Code,
+    ContentRefused,
+    CrawlStopped,
+    EgressRefused,
+    FetchFailed,
+    FileRefused,
+    MudroomError,
+    StoreFailed,
+)
 from mudroom.extract import ExtractSource
 from mudroom.fetch import Fetched, FetchRequest
 from mudroom.intake.answers import judge_answer
@@ -278,7 +287,9 @@ class Intake:
             return block_unscanned(document), None
         return decide(document, exposed, report, self._parts.policy), report
 
-    async def _store(self, accepted: AcceptedDocument, arrival: _Arrival, trail: Trail, run: RunWriter) -> Stored:
+    async def _store(
+        self, accepted: AcceptedDocument, arrival: _Arrival, trail: Trail, run: RunWriter
+    ) -> Stored:
         if self._parts.keep is KeepRule.ACCEPTED:
             await self._parts.archive.commit(arrival.prepared)
             trail.add(source_ref=arrival.prepared.source_ref)
@@ -288,6 +299,7 @@ class Intake:
         return Stored(
             facts=trail.facts,
             page=accepted.expose(),
+            text=accepted.text,
             provenance=accepted.provenance,
             decision=accepted.decision,
             findings=accepted.findings,

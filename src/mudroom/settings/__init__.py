@@ -2,7 +2,13 @@
 
 from mudroom.settings.layers import CONFIG_VARIABLE, WORKSPACE_VARIABLE, Layer, find_config_file
 from mudroom.settings.load import Settings, SettingValue, load_settings
-from mudroom.settings.sections import ArchiveSettings, EgressSettings, FetchSettings, JailSettings, McpSettings
+from mudroom.settings.sections import (
+    ArchiveSettings,
+    EgressSettings,
+    FetchSettings,
+    JailSettings,
+    McpSettings,
+)
 
 __all__ = [
     "CONFIG_VARIABLE",

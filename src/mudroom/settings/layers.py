@@ -17,7 +17,14 @@ from platformdirs import user_config_path
 
 from mudroom.errors import InvalidConfig
 
-__all__ = ["CONFIG_VARIABLE", "WORKSPACE_VARIABLE", "Layer", "find_config_file", "read_environment", "read_file"]
+__all__ = [
+    "CONFIG_VARIABLE",
+    "WORKSPACE_VARIABLE",
+    "Layer",
+    "find_config_file",
+    "read_environment",
+    "read_file",
+]
 
 CONFIG_VARIABLE = "MUDROOM_CONFIG"
 WORKSPACE_VARIABLE = "MUDROOM_WORKSPACE"
@@ -79,9 +86,13 @@ def read_environment(environment: Mapping[str, str]) -> Layer:
 
 def _check_owner(path: Path, status: os.stat_result) -> None:
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise InvalidConfig(f"{path}: others can write this file, so it is not believed; run chmod go-w {path}")
+        raise InvalidConfig(
+            f"{path}: others can write this file, so it is not believed; run chmod go-w {path}"
+        )
     if status.st_uid not in (os.geteuid(), 0):
-        raise InvalidConfig(f"{path}: belongs to another user, so it is not believed; copy it to your own folder")
+        raise InvalidConfig(
+            f"{path}: belongs to another user, so it is not believed; copy it to your own folder"
+        )
 
 
 def _flatten(origin: str, content: Mapping[str, object]) -> Layer:

@@ -22,7 +22,13 @@ from mudroom.settings.layers import (
     read_environment,
     read_file,
 )
-from mudroom.settings.sections import ArchiveSettings, EgressSettings, FetchSettings, JailSettings, McpSettings
+from mudroom.settings.sections import (
+    ArchiveSettings,
+    EgressSettings,
+    FetchSettings,
+    JailSettings,
+    McpSettings,
+)
 
 __all__ = ["SettingValue", "Settings", "load_settings"]
 
@@ -97,7 +103,7 @@ def load_settings(
                 chosen[section, key] = (value, layer.origin)
             else:
                 faults.append(_describe_unknown(section, key, layer.origin))
-    sections = {}
+    sections: dict[str, Any] = {}
     for name, kind in SECTIONS.items():
         given = {key: value for (section, key), (value, _) in chosen.items() if section == name}
         try:
@@ -155,4 +161,6 @@ def _list_values(
     for name, section in sections.items():
         for field in setting_fields(name):
             _, origin = chosen.get((name, field.name), (MISSING, "default"))
-            yield SettingValue(section=name, key=field.name, value=getattr(section, field.name), origin=origin)
+            yield SettingValue(
+                section=name, key=field.name, value=getattr(section, field.name), origin=origin
+            )
