@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
 import mudroom
 from mudroom.jail.furniture import choose_furniture, find_bwrap, outermost, system_folders
 from mudroom.jail.options import GuestRole
-from mudroom.jail.users import SlotUsers
+from mudroom.jail.users import SlotUsers, has_range
 
 
 def test_the_room_holds_the_real_interpreter_and_the_package() -> None:
@@ -46,6 +48,24 @@ def test_bwrap_is_found_with_the_libraries_beside_it() -> None:
         return
     assert found is not None
     assert found.folder is None or found.program.is_relative_to(found.folder)
+
+
+@pytest.mark.parametrize(
+    ("lines", "holds"),
+    [
+        ("0 0 4294967295", True),
+        ("0 1000 1\n1 100000 65536", True),
+        ("0 1000 1", False),
+        ("0 100000 65200", False),
+        ("65101 100000 256", False),
+        ("65100 100000 256", True),
+    ],
+)
+def test_a_root_without_other_users_cannot_give_guests_their_own(
+    tmp_path: Path, lines: str, holds: bool
+) -> None:
+    (tmp_path / "uid_map").write_text(lines)
+    assert has_range(tmp_path / "uid_map", 65_100) is holds
 
 
 def test_each_guest_of_root_has_a_user_of_its_own() -> None:

