@@ -118,6 +118,8 @@ class ExposedForm(StrEnum):
 
     TITLE = "title"
     URL = "url"
+    DECODED_URL = "decoded_url"
+    """Scanned only: what a reader makes of a percent-encoded URL."""
     SLUG = "slug"
     MARKDOWN = "markdown"
     TEXT = "text"
