@@ -15,7 +15,7 @@ from mudroom.errors import Code, StoreFailed
 __all__ = ["Disk", "SystemDisk", "map_faults"]
 
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_NOT_WHAT_IT_WAS = frozenset({errno.ELOOP, errno.ENOTDIR})
+_NOT_WHAT_IT_WAS = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENXIO})
 
 
 class Disk(Protocol):
@@ -70,7 +70,7 @@ def _of_system(fault: OSError, folder: Path) -> StoreFailed:
         return StoreFailed(Code.NO_SPACE, f"there is no room left for the archive in {folder}")
     if fault.errno in _NOT_WHAT_IT_WAS:
         return StoreFailed(
-            Code.SNAPSHOT_CORRUPT, f"the archive {folder} holds a link where a file or folder of its own was"
+            Code.SNAPSHOT_CORRUPT, f"the archive {folder} holds something else where a file or folder of its own was"
         )
     return StoreFailed(
         Code.STORE_UNAVAILABLE, f"the archive {folder} cannot be used: {os.strerror(fault.errno or 0)}"

@@ -167,9 +167,9 @@ class ArchiveFolder:
             return file.end == known_end
         scan = scan_segment(file, start=known_end, max_record_bytes=self._options.max_record_bytes)
         self.index.add(key, scan.rows, end=scan.end)
-        # Behind what was indexed nothing was acknowledged. With no index that cannot be known, and only
-        # what the file's end tore off is cut.
-        if not scan.is_sound and scan.gap_count == 0 and (row or scan.is_torn):
+        # Behind what was indexed nothing was acknowledged, so what is torn there is cut. Of a segment that
+        # the index does not know that cannot be said, and nothing of it is.
+        if row is not None and not scan.is_sound and scan.gap_count == 0:
             file.cut(scan.end)
             return True
         return scan.is_sound

@@ -127,12 +127,14 @@ class Index:
         }
 
     def add_segment(self, name: str) -> int:
-        """The id of a segment, new or known."""
+        """The id of a segment, new or known. Synced: a segment with records is never unknown to its index."""
+        self._db.execute("PRAGMA synchronous = FULL")
         self._db.execute(
             "INSERT INTO segments (name, end, reserved, is_sealed, is_damaged) VALUES (?, 0, 0, 0, 0)"
             " ON CONFLICT DO NOTHING",
             (name,),
         )
+        self._db.execute("PRAGMA synchronous = NORMAL")
         return int(self._db.execute("SELECT id FROM segments WHERE name = ?", (name,)).fetchone()[0])
 
     def reserve(self, segment: int, *, reserved: int, max_bytes: int) -> bool:

@@ -24,14 +24,11 @@ class SegmentScan:
     rows: list[IndexRow] = field(default_factory=list)
     gap_count: int = 0
     """Stretches before `end` that are no snapshot."""
-    is_torn: bool = False
-    """What stands behind `end` is the beginning of a snapshot, or zeros."""
 
     def cover(self, offset: int, length: int) -> None:
         """Note what is whole."""
         self.gap_count += offset > self.end
         self.end = offset + length
-        self.is_torn = False
 
     @property
     def is_sound(self) -> bool:
@@ -47,7 +44,6 @@ def scan_segment(file: SegmentFile, *, start: int, max_record_bytes: int) -> Seg
     with os.fdopen(os.dup(file.descriptor), "rb") as stream:
         for item in iterate(stream, max_record_bytes=max_record_bytes, start=start, owner_id=owner_id):
             if isinstance(item, Damage):
-                scan.is_torn = item.is_torn
                 content = None
             elif item.record.type == "warcinfo" and item.offset == 0:
                 scan.cover(0, item.length)
@@ -59,7 +55,6 @@ def scan_segment(file: SegmentFile, *, start: int, max_record_bytes: int) -> Seg
                     scan.cover(row.offset, row.length)
             else:
                 content = item
-                scan.is_torn = True
     return scan
 
 

@@ -67,11 +67,10 @@ class ScanItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
-    """Bytes that are no record. `is_torn`: they end with the file, inside a member or in zeros."""
+    """Bytes that are no record."""
 
     offset: int
     length: int
-    is_torn: bool
 
 
 def parse_record(untrusted_content: bytes) -> ReadRecord:
@@ -116,18 +115,18 @@ def iterate(
     offset = start
     while offset < size:
         found = _member_at(stream, offset, max_record_bytes)
-        if isinstance(found, ScanItem):
+        if found is not None:
             yield found
             offset += found.length
             continue
         after = _next_own_member(stream, offset + 1, owner_id, max_record_bytes)
         end = size if after is None else after
-        yield Damage(offset=offset, length=end - offset, is_torn=after is None and found)
+        yield Damage(offset=offset, length=end - offset)
         offset = end
 
 
-def _member_at(stream: BinaryIO, offset: int, max_bytes: int) -> ScanItem | bool:
-    """The record at the offset; else whether the file just ends there, inside a member or in zeros."""
+def _member_at(stream: BinaryIO, offset: int, max_bytes: int) -> ScanItem | None:
+    """The record at the offset; None when what stands there is none, or not whole."""
     stream.seek(offset)
     unpacker = isal_zlib.decompressobj(GZIP_WINDOW)
     parts: list[bytes] = []
@@ -135,30 +134,21 @@ def _member_at(stream: BinaryIO, offset: int, max_bytes: int) -> ScanItem | bool
     while not unpacker.eof:
         chunk = stream.read(_CHUNK_BYTES if read else _FIRST_CHUNK_BYTES)
         if not chunk:
-            return True
-        if not read and chunk[:1] == b"\0":
-            return not chunk.strip(b"\0") and _is_zero_to_the_end(stream)
+            return None
         read += len(chunk)
         try:
             part = unpacker.decompress(chunk, max_bytes + 1 - unpacked)
         except GZIP_ERROR:
-            return False
+            return None
         parts.append(part)
         unpacked += len(part)
         if unpacked > max_bytes:
-            return False
+            return None
     try:
         record = parse_record(b"".join(parts))
     except StoreFailed:
-        return False
+        return None
     return ScanItem(offset=offset, length=read - len(unpacker.unused_data), record=record)
-
-
-def _is_zero_to_the_end(stream: BinaryIO) -> bool:
-    while chunk := stream.read(_CHUNK_BYTES):
-        if chunk.strip(b"\0"):
-            return False
-    return True
 
 
 def _next_own_member(stream: BinaryIO, start: int, owner_id: str, max_bytes: int) -> int | None:
@@ -167,7 +157,7 @@ def _next_own_member(stream: BinaryIO, start: int, owner_id: str, max_bytes: int
         return None
     for offset in _magic_offsets(stream, start):
         found = _member_at(stream, offset, max_bytes)
-        if isinstance(found, ScanItem) and found.record.warcinfo_id == owner_id:
+        if found is not None and found.record.warcinfo_id == owner_id:
             return offset
     return None
 
