@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from types import TracebackType
 from typing import Self
 
@@ -106,9 +106,9 @@ class GuestPool:
             filename=source.filename,
             no_sniff=source.no_sniff,
             views=source.views,
-            limits=dataclasses.astuple(limits),
+            limits=_numbers_of(limits),
         )
-        decode = partial(decode_extracted, limits=self._answer_limits(limits))
+        decode = partial(decode_extracted, limits=_answer_limits(self._options.answer, limits))
         ward = _opened(self._extracting)
         return await ward.ask(
             (run_id, site), FrameKind.EXTRACT, encode_extract_request(order), FrameKind.EXTRACTED, decode
@@ -154,15 +154,23 @@ class GuestPool:
             raise
         self._isolation = level
 
-    def _answer_limits(self, limits: ExtractLimits) -> AnswerLimits:
-        """The pool's bounds on answers, and those that follow from what the guest was told."""
-        answer = self._options.answer
-        return dataclasses.replace(
-            answer,
-            max_view_bytes=min(answer.max_view_bytes, _MAX_UTF8_BYTES * limits.max_output_chars),
-            max_links=min(answer.max_links, limits.max_links),
-            max_pieces=min(answer.max_pieces, limits.max_pieces),
-        )
+
+# A run reads its documents under one set of limits.
+@lru_cache(maxsize=8)
+def _numbers_of(limits: ExtractLimits) -> tuple[int, ...]:
+    """Limits in the order of their declaration, as they cross."""
+    return dataclasses.astuple(limits)
+
+
+@lru_cache(maxsize=8)
+def _answer_limits(answer: AnswerLimits, limits: ExtractLimits) -> AnswerLimits:
+    """The pool's bounds on answers, and those that follow from what the guest was told."""
+    return dataclasses.replace(
+        answer,
+        max_view_bytes=min(answer.max_view_bytes, _MAX_UTF8_BYTES * limits.max_output_chars),
+        max_links=min(answer.max_links, limits.max_links),
+        max_pieces=min(answer.max_pieces, limits.max_pieces),
+    )
 
 
 def _opened(ward: Ward | None) -> Ward:
