@@ -15,7 +15,7 @@ from typing import Any
 
 from mudroom.address import ParsedUrl, canonical_key, parse_url
 from mudroom.budget import ByteBudget, Reservation
-from mudroom.corpus import RunWriter
+from mudroom.corpus import FailedRecord, RunWriter
 from mudroom.crawl.attempt import Attempt, HopWatch
 from mudroom.crawl.cancel import CancelToken
 from mudroom.crawl.events import CrawlEvent
@@ -29,10 +29,10 @@ from mudroom.crawl.reach import Reach
 from mudroom.crawl.seed import Seed, find_root
 from mudroom.crawl.tally import Stop, Tally
 from mudroom.crawl.timer import Timer
-from mudroom.errors import Code, MudroomError
+from mudroom.errors import Code, StoreFailed
 from mudroom.fetch import RedirectRule, RedirectScope
 from mudroom.intake import Failed, Outcome, PageEvent, PageFacts, PageRequest, RobotsMode, Stored
-from mudroom.model import CrawlState, PageState, WarningCode, format_document_id
+from mudroom.model import CrawlState, PageState, WarningCode
 
 __all__ = ["CrawlRun"]
 
@@ -284,19 +284,19 @@ class CrawlRun:
         await self._record_failed(attempt, Code.INTERNAL_ERROR, "mudroom failed on this page")
 
     async def _record_failed(self, attempt: Attempt, code: Code, message: str) -> None:
-        facts = PageFacts(
+        self._tally.count_fault(code, is_seed=attempt.is_seed)
+        failed = FailedRecord(
             number=attempt.number,
-            document_id=format_document_id(self._writer.run_id, attempt.number),
-            run_id=self._writer.run_id,
             requested_url=attempt.entry.url,
+            code=code,
+            message=message,
             depth=attempt.entry.depth,
         )
-        outcome = Failed(facts=facts, code=code, message=message, retryable=code is Code.CANCELLED)
-        self._tally.count(outcome, is_seed=attempt.is_seed)
         try:
-            await self._writer.record_failed(code, message, facts, is_blocked=False)
-        except MudroomError:
-            self._end_for_store()
+            await self._writer.record_failed(failed)
+        except StoreFailed as error:
+            if error.code is not Code.SNAPSHOT_MISMATCH:  # which says: it was recorded before it ended so
+                self._end_for_store()
         self._tell_page(attempt.entry, PageState.FAILED, number=attempt.number, code=code)
 
     def _end_for_store(self) -> None:
@@ -309,7 +309,7 @@ class CrawlRun:
         self._last_checkpoint = now
         try:
             await self._writer.checkpoint()
-        except MudroomError:
+        except StoreFailed:
             self._end_for_store()
 
     # The end.
