@@ -14,6 +14,7 @@ from typing import Any, cast
 import pytest
 
 from mudroom.address import AllowedOrigin, EgressPolicy, ParsedUrl, RefusedUrl, judge_url, parse_url
+from mudroom.corpus import FailedRecord
 from mudroom.crawl import CancelToken, Crawler, CrawlEvent, CrawlParts, CrawlPolicy
 from mudroom.errors import Code, EgressRefused, MudroomError
 from mudroom.fetch import RedirectScope
@@ -210,9 +211,18 @@ class MemoryRun:
         self._last += 1
         return self._last
 
-    async def record_failed(self, code: Code, message: str, facts: PageFacts, *, is_blocked: bool) -> None:
-        assert facts.number not in self.outcomes, "a page is recorded once"
-        self.outcomes[facts.number] = Failed(facts=facts, code=code, message=message, retryable=is_blocked)
+    async def record_failed(self, failed: FailedRecord) -> None:
+        assert failed.number not in self.outcomes, "a page is recorded once"
+        facts = PageFacts(
+            number=failed.number,
+            document_id="",
+            run_id=self.run_id,
+            requested_url=failed.requested_url,
+            depth=failed.depth,
+        )
+        self.outcomes[failed.number] = Failed(
+            facts=facts, code=failed.code, message=failed.message, retryable=False
+        )
 
     async def checkpoint(self) -> None:
         self.checkpoints += 1

@@ -13,33 +13,31 @@ import logging
 import traceback
 from typing import Any
 
-from mudroom.address import ParsedUrl, canonical_key, parse_url
+from mudroom.address import ParsedUrl, canonical_key
 from mudroom.budget import ByteBudget, Reservation
 from mudroom.corpus import FailedRecord, RunWriter
-from mudroom.crawl.attempt import Attempt, HopWatch
+from mudroom.crawl.attempt import Attempt
 from mudroom.crawl.cancel import CancelToken
 from mudroom.crawl.events import CrawlEvent
 from mudroom.crawl.frontier import Frontier, FrontierEntry
 from mudroom.crawl.links import LinkSieve
 from mudroom.crawl.manners import HostManners
 from mudroom.crawl.notices import Notices
-from mudroom.crawl.policy import CrawlPolicy, CrawlScope
+from mudroom.crawl.policy import CrawlPolicy
 from mudroom.crawl.ports import CrawlParts
 from mudroom.crawl.reach import Reach
 from mudroom.crawl.seed import Seed, find_root
 from mudroom.crawl.tally import Stop, Tally
 from mudroom.crawl.timer import Timer
-from mudroom.errors import Code, MudroomError
-from mudroom.fetch import RedirectRule, RedirectScope
-from mudroom.intake import Failed, Outcome, PageEvent, PageFacts, PageRequest, RobotsMode, Stored
-from mudroom.model import CrawlState, PageState, WarningCode, format_document_id
+from mudroom.crawl.visits import VisitPlanner
+from mudroom.errors import Code, StoreFailed
+from mudroom.intake import Failed, Outcome, PageEvent, PageFacts, Stored
+from mudroom.model import CrawlState, PageState, WarningCode
 
 __all__ = ["CrawlRun"]
 
 _log = logging.getLogger(__name__)
 
-_MAX_REDIRECTS = 5
-"""Within a crawl (decision 3)."""
 _SMALLEST_SHARE_BYTES = 1024 * 1024
 """While others are on their way, a page waits rather than start with a smaller share of the bytes."""
 _REFUSALS = frozenset({429, 503})
@@ -69,8 +67,13 @@ class CrawlRun:
         self._notices = Notices()
         self._tally = Tally()
         self._sieve = self._make_sieve(seed.url)
-        self._free_origins = frozenset(
-            url.origin for origin in parts.egress.allow_origins if (url := parse_url(origin.name)) is not None
+        self._planner = VisitPlanner(
+            parts,
+            policy,
+            seed.url.origin,
+            frontier=self._frontier,
+            manners=self._manners,
+            robots=self._robots,
         )
         self._in_flight: dict[asyncio.Task[Outcome], Attempt] = {}
         self._wake = asyncio.Event()
@@ -143,53 +146,15 @@ class CrawlRun:
 
     def _start(self, entry: FrontierEntry, reservation: Reservation, now: float) -> None:
         attempt = Attempt(entry=entry, number=self._writer.next_number(), reservation=reservation)
-        delay_seconds = 0.0 if entry.origin in self._free_origins else self._policy.delay_seconds
-        self._manners.begin(entry.host, now, delay_seconds)
+        self._manners.begin(entry.host, now, self._planner.choose_delay(entry.origin))
         self._tally.attempted += 1
-        request = self._build_request(attempt, delay_seconds)
+        request = self._planner.plan(attempt, self._sieve.reach)
         task = asyncio.create_task(self._parts.intake.take_page(request, self._writer))
         task.add_done_callback(self._note_end)
         self._in_flight[task] = attempt
 
     def _note_end(self, _task: asyncio.Task[Outcome]) -> None:
         self._wake.set()
-
-    def _build_request(self, attempt: Attempt, delay_seconds: float) -> PageRequest:
-        entry, policy = attempt.entry, self._policy
-        limit = attempt.reservation.limit_bytes
-        is_obeyed = policy.robots is RobotsMode.OBEY
-        return PageRequest(
-            untrusted_url=entry.url,
-            number=attempt.number,
-            depth=entry.depth,
-            initiator=entry.initiator,
-            scope=entry.scope,
-            redirects=RedirectRule(max_hops=_MAX_REDIRECTS, scope=self._choose_redirects(attempt)),
-            headers=policy.seed_headers if entry.origin == self._seed.url.origin else (),
-            max_body_bytes=limit,
-            is_reserved=limit < policy.max_page_bytes,
-            gate=HopWatch(
-                attempt=attempt,
-                reach=self._sieve.reach,
-                frontier=self._frontier,
-                manners=self._manners,
-                robots=self._robots,
-                robots_check=self._robots.for_page(entry.scope),
-                clock=self._parts.clock,
-                sleep=self._parts.sleep,
-                delay_seconds=delay_seconds,
-                own_keys=set(),
-            ),
-            robots="allowed" if is_obeyed else "ignored",
-        )
-
-    def _choose_redirects(self, attempt: Attempt) -> RedirectScope:
-        """How far a redirect may lead: the seed's within its site, any other's within the scope."""
-        if self._policy.scope is CrawlScope.HOST and not self._policy.same_host:
-            return RedirectScope.ANY
-        if attempt.is_seed or self._policy.scope is CrawlScope.DOMAIN:
-            return RedirectScope.SAME_SITE
-        return RedirectScope.SAME_HOST
 
     # Waiting.
 
@@ -284,27 +249,19 @@ class CrawlRun:
         await self._record_failed(attempt, Code.INTERNAL_ERROR, "mudroom failed on this page")
 
     async def _record_failed(self, attempt: Attempt, code: Code, message: str) -> None:
-        facts = PageFacts(
+        self._tally.count_fault(code, is_seed=attempt.is_seed)
+        failed = FailedRecord(
             number=attempt.number,
-            document_id=format_document_id(self._writer.run_id, attempt.number),
-            run_id=self._writer.run_id,
             requested_url=attempt.entry.url,
+            code=code,
+            message=message,
             depth=attempt.entry.depth,
         )
-        outcome = Failed(facts=facts, code=code, message=message, retryable=code is Code.CANCELLED)
-        self._tally.count(outcome, is_seed=attempt.is_seed)
         try:
-            await self._writer.record_failed(
-                FailedRecord(
-                    number=attempt.number,
-                    requested_url=attempt.entry.url,
-                    code=code,
-                    message=message,
-                    depth=attempt.entry.depth,
-                )
-            )
-        except MudroomError:
-            self._end_for_store()
+            await self._writer.record_failed(failed)
+        except StoreFailed as error:
+            if error.code is not Code.SNAPSHOT_MISMATCH:  # which says: it was recorded before it ended so
+                self._end_for_store()
         self._tell_page(attempt.entry, PageState.FAILED, number=attempt.number, code=code)
 
     def _end_for_store(self) -> None:
@@ -317,7 +274,7 @@ class CrawlRun:
         self._last_checkpoint = now
         try:
             await self._writer.checkpoint()
-        except MudroomError:
+        except StoreFailed:
             self._end_for_store()
 
     # The end.

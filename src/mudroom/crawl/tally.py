@@ -55,6 +55,11 @@ class Tally:
             self.ends[outcome.code] += 1
             self.seed_failed = self.seed_failed or (is_seed and isinstance(outcome, Failed))
 
+    def count_fault(self, code: Code, *, is_seed: bool) -> None:
+        """Count a page that ended without an outcome: given up or broken."""
+        self.ends[code] += 1
+        self.seed_failed = self.seed_failed or is_seed
+
     def name_state(self, *, has_dropped: bool) -> CrawlState:
         """The state in which the crawl ends.
 
