@@ -49,7 +49,7 @@ def crawl_scrapy(mode: str, seed: str) -> tuple[float, float, int]:
 def crawl_mudroom(seed: str) -> tuple[float, float, int]:
     origin = "/".join(seed.split("/")[:3])
     with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o755)
+        Path(folder).chmod(0o755)
         argv = [
             sys.executable, "-m", "mudroom", "crawl", seed, "--allow-origin", origin, "--workspace", f"{folder}/room",
             "--max-pages", str(MAX_PAGES), "--max-depth", "50", "--concurrency", "16", "--delay", "0", "--json", "-q",

@@ -120,6 +120,7 @@ class Fetcher:
         check_method(request.method)
         check_request_headers(request.headers)
         chain = Chain(request, self._policy)
+        response: WireResponse | None = None
         try:
             while True:
                 addresses, exceptions = await self._clear(request, chain)
@@ -136,6 +137,7 @@ class Fetcher:
                     chain.follow(response)
         except MudroomError as error:
             error.hops = tuple(chain.hops)
+            error.wire_bytes = response.received_bytes if response is not None else 0
             raise
 
     async def _clear(

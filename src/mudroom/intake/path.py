@@ -37,6 +37,7 @@ from mudroom.intake.trail import Trail
 from mudroom.jail import ExtractRequest
 from mudroom.media import header_values
 from mudroom.model import (
+    BlockedDocument,
     ExtractedDocument,
     Initiator,
     PageState,
@@ -45,8 +46,9 @@ from mudroom.model import (
     ScanRequest,
     UntrustedDocument,
 )
-from mudroom.screen import AcceptedDocument, BlockedDocument, QuarantinedDocument, block_unscanned, decide
+from mudroom.screen import AcceptedDocument, QuarantinedDocument, block_unscanned, decide
 from mudroom.snapshot import KeepRule, PreparedSnapshot, SnapshotInput, SourceKind
+from mudroom.wire import digest_scan_request
 
 __all__ = ["Intake"]
 
@@ -285,7 +287,8 @@ class Intake:
             report = await self._parts.guests.scan(request, site=arrival.site, run_id=trail.facts.run_id)
         except MudroomError:
             return block_unscanned(document), None
-        return decide(document, exposed, report, self._parts.policy), report
+        verdict = decide(document, exposed, report, self._parts.policy, digest=digest_scan_request)
+        return verdict, report
 
     async def _store(
         self, accepted: AcceptedDocument, arrival: _Arrival, trail: Trail, run: RunWriter
