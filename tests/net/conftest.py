@@ -1,6 +1,7 @@
 import asyncio
+import contextlib
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from ipaddress import ip_address
 from typing import Any
 
@@ -52,7 +53,7 @@ def mute_address() -> Iterator[Callable[[int], str]]:
         listener.listen(0)
         for _ in range(4):
             client = socket.socket()
-            client.setblocking(False)  # noqa: FBT003
+            client.setblocking(False)
             client.connect_ex(("127.0.0.2", port))
             opened.append(client)
         return "127.0.0.2"
@@ -63,25 +64,34 @@ def mute_address() -> Iterator[Callable[[int], str]]:
 
 
 @pytest.fixture
-async def raw_site() -> AsyncIterator[Callable[..., object]]:
-    """Serves one canned answer on every connection, then closes it."""
-    servers: list[asyncio.Server] = []
+async def raw_site() -> AsyncIterator[Callable[..., Awaitable[int]]]:
+    """Serves the same bytes on every connection of a port of its own.
 
-    async def serve(answer: bytes) -> str:
+    `asked` waits for a request first; `closes` ends the connection after the bytes.
+    """
+    servers: list[asyncio.Server] = []
+    writers: list[asyncio.StreamWriter] = []
+
+    async def serve(answer: bytes, *, asked: bool = True, closes: bool = True) -> int:
         async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(answer)
-            try:
+            writers.append(writer)
+            with contextlib.suppress(OSError, asyncio.IncompleteReadError):  # the client may leave first
+                if asked:
+                    await reader.readuntil(b"\r\n\r\n")
+                writer.write(answer)
                 await writer.drain()
-                writer.close()
-                await writer.wait_closed()
-            except OSError:
-                pass  # the client has had enough
+                if closes:
+                    writer.close()
 
         server = await asyncio.start_server(handle, "127.0.0.1", 0)
         servers.append(server)
-        return f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        return int(server.sockets[0].getsockname()[1])
 
     yield serve
+    for writer in writers:
+        writer.transport.abort()
+        with contextlib.suppress(OSError):  # already torn down by the client
+            await writer.wait_closed()
     for server in servers:
         server.close()
+        await server.wait_closed()

@@ -14,7 +14,7 @@ from mudroom.testing.routes import Drop, Endless, Framing, Reset, Route, Stall, 
 from mudroom.testing.server import SiteServer
 
 Wire = Callable[..., WireRequest]
-RawSite = Callable[[bytes], Awaitable[str]]
+RawSite = Callable[..., Awaitable[int]]
 
 
 async def read(transport: CurlTransport, request: WireRequest) -> bytes:
@@ -45,7 +45,7 @@ async def test_an_answer_is_handed_on_as_it_came(transport: CurlTransport, wire:
         assert site.requests[0].target == "/p?q=%7e"
 
 
-TARGETS = ["/a/../b", "/%2e%2e/x", "/|{}^`\"<>", "/?a=%zz&b='", "/a//b/", "/;p=1"]
+TARGETS = ["/a/../b", "/%2e%2e/x", '/|{}^`"<>', "/?a=%zz&b='", "/a//b/", "/;p=1"]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -127,20 +127,24 @@ async def test_the_name_stays_in_host_and_certificate_while_the_address_is_pinne
 
 
 async def test_ipv6_is_dialled(transport: CurlTransport, wire: Wire) -> None:
-    async with SiteServer(Route(path="/", body="six"), ipv6=True) as site:
-        async with transport.open(wire(f"http://site.test:{site.port}/", "::1")) as response:
-            assert await response.read() == b"six"
-            assert response.address == "::1"
+    async with (
+        SiteServer(Route(path="/", body="six"), ipv6=True) as site,
+        transport.open(wire(f"http://site.test:{site.port}/", "::1")) as response,
+    ):
+        assert await response.read() == b"six"
+        assert response.address == "::1"
 
 
 @pytest.mark.parametrize("first", ["::1", "127.0.0.3"])
 async def test_the_next_address_is_tried_when_the_first_refuses(
     transport: CurlTransport, wire: Wire, first: str
 ) -> None:
-    async with SiteServer(Route(path="/", body="ok")) as site:
-        async with transport.open(wire(f"http://site.test:{site.port}/", first, "127.0.0.1")) as response:
-            assert await response.read() == b"ok"
-            assert response.address == "127.0.0.1"
+    async with (
+        SiteServer(Route(path="/", body="ok")) as site,
+        transport.open(wire(f"http://site.test:{site.port}/", first, "127.0.0.1")) as response,
+    ):
+        assert await response.read() == b"ok"
+        assert response.address == "127.0.0.1"
 
 
 async def test_the_next_address_is_tried_beside_one_that_says_nothing(
@@ -308,8 +312,9 @@ async def test_tls_before_1_2_is_refused(
     import ssl
 
     context = authority.server_context("site.test")
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="TLSVersion"):
         context.minimum_version = ssl.TLSVersion.TLSv1
+    with pytest.warns(DeprecationWarning, match="TLSVersion"):
         context.maximum_version = ssl.TLSVersion.TLSv1_1
     context.set_ciphers("ALL:@SECLEVEL=0")
     async with SiteServer(Route(path="/"), tls=context) as site:
@@ -317,14 +322,11 @@ async def test_tls_before_1_2_is_refused(
         assert error.code is Code.TLS_FAILED
 
 
-async def test_plain_http_on_a_tls_port_is_a_failed_handshake(transport: CurlTransport, wire: Wire) -> None:
-    def answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    error = await failure(transport, wire(f"https://site.test:{server.sockets[0].getsockname()[1]}/"))
-    assert error.code is Code.TLS_FAILED
-    server.close()
+async def test_plain_http_on_a_tls_port_is_a_failed_handshake(
+    transport: CurlTransport, wire: Wire, raw_site: RawSite
+) -> None:
+    port = await raw_site(b"HTTP/1.1 400 Bad Request\r\n\r\n", asked=False)
+    assert (await failure(transport, wire(f"https://site.test:{port}/"))).code is Code.TLS_FAILED
 
 
 async def test_a_missing_file_of_anchors_is_named(transport: CurlTransport, wire: Wire) -> None:
@@ -346,13 +348,11 @@ async def test_a_peer_that_takes_no_connection_meets_the_connect_deadline(
 
 
 async def test_a_handshake_that_stalls_meets_the_connect_deadline(
-    transport: CurlTransport, wire: Wire
+    transport: CurlTransport, wire: Wire, raw_site: RawSite
 ) -> None:
-    server = await asyncio.start_server(lambda _reader, _writer: None, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
+    port = await raw_site(b"", asked=False, closes=False)
     error = await failure(transport, wire(f"https://site.test:{port}/", connect_timeout_seconds=0.05))
     assert error.code is Code.CONNECT_TIMEOUT
-    server.close()
 
 
 DEADLINES = [
@@ -417,7 +417,11 @@ async def test_time_in_which_nobody_reads_is_not_the_peers_idle_time(
 # ---- bounds ----
 
 
-SIZES = [("one below the limit", 1001, None), ("exactly the limit", 1000, None), ("one above", 999, Code.BODY_TOO_LARGE)]
+SIZES = [
+    ("one below the limit", 1001, None),
+    ("exactly the limit", 1000, None),
+    ("one above", 999, Code.BODY_TOO_LARGE),
+]
 
 
 @pytest.mark.parametrize("framing", list(Framing))
@@ -470,7 +474,8 @@ FLOODS = [
     ("interim answers without end", b"HTTP/1.1 103 Early Hints\r\n\r\n" * 500, Code.PROTOCOL_ERROR),
     (
         "trailers without end",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n" + b"X: aaaaaaaaaaaaaaa\r\n" * 20_000,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"
+        + b"X: aaaaaaaaaaaaaaa\r\n" * 20_000,
         Code.HEADERS_TOO_LARGE,
     ),
 ]
@@ -480,12 +485,17 @@ FLOODS = [
 async def test_header_floods_end_typed(
     transport: CurlTransport, wire: Wire, raw_site: RawSite, answer: bytes, code: Code
 ) -> None:
-    assert (await failure(transport, wire(await raw_site(answer)))).code is code
+    assert (await failure(transport, wire(f"http://127.0.0.1:{await raw_site(answer)}/"))).code is code
 
 
-async def test_a_few_interim_answers_are_fine(transport: CurlTransport, wire: Wire, raw_site: RawSite) -> None:
-    answer = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 2 + b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-    async with transport.open(wire(await raw_site(answer))) as response:
+async def test_a_few_interim_answers_are_fine(
+    transport: CurlTransport, wire: Wire, raw_site: RawSite
+) -> None:
+    answer = (
+        b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 2
+        + b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    )
+    async with transport.open(wire(f"http://127.0.0.1:{await raw_site(answer)}/")) as response:
         assert response.raw_header == b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
         assert await response.read() == b"ok"
 
@@ -494,18 +504,38 @@ async def test_a_few_interim_answers_are_fine(transport: CurlTransport, wire: Wi
 
 
 BROKEN = [
-    ("a switch of protocols", b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nraw", Code.PROTOCOL_ERROR),
+    (
+        "a switch of protocols",
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nraw",
+        Code.PROTOCOL_ERROR,
+    ),
     ("HTTP/0.9", b"<h1>just bytes</h1>", Code.PROTOCOL_ERROR),
     ("nothing at all", b"", Code.CONNECTION_LOST),
     ("half a status line", b"HTTP/1.1 20", Code.CONNECTION_LOST),
     ("headers without end", b"HTTP/1.1 200 OK\r\nX: 1\r\n", Code.CONNECTION_LOST),
     ("a body cut short", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab", Code.CONNECTION_LOST),
-    ("chunks without end", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n", Code.CONNECTION_LOST),
-    ("a chunk cut short", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nab", Code.CONNECTION_LOST),
-    ("two lengths", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc", Code.PROTOCOL_ERROR),
+    (
+        "chunks without end",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n",
+        Code.CONNECTION_LOST,
+    ),
+    (
+        "a chunk cut short",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nab",
+        Code.CONNECTION_LOST,
+    ),
+    (
+        "two lengths",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc",
+        Code.PROTOCOL_ERROR,
+    ),
     ("a length that is none", b"HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\nabc", Code.PROTOCOL_ERROR),
     ("a NUL in a header", b"HTTP/1.1 200 OK\r\nX: a\0b\r\nContent-Length: 0\r\n\r\n", Code.PROTOCOL_ERROR),
-    ("a transfer coding nobody asked for", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", Code.PROTOCOL_ERROR),
+    (
+        "a transfer coding nobody asked for",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        Code.PROTOCOL_ERROR,
+    ),
 ]
 
 
@@ -513,7 +543,7 @@ BROKEN = [
 async def test_a_broken_answer_ends_typed(
     transport: CurlTransport, wire: Wire, raw_site: RawSite, answer: bytes, code: Code
 ) -> None:
-    assert (await failure(transport, wire(await raw_site(answer)))).code is code
+    assert (await failure(transport, wire(f"http://127.0.0.1:{await raw_site(answer)}/"))).code is code
 
 
 @pytest.mark.parametrize("step", [Drop(), Reset()], ids=["closed", "reset"])
@@ -531,7 +561,9 @@ async def test_a_stream_that_breaks_gives_its_bytes_and_then_the_failure(
         assert caught.value.code is Code.CONNECTION_LOST
 
 
-async def test_a_warm_connection_that_the_peer_closed_is_replaced(transport: CurlTransport, wire: Wire) -> None:
+async def test_a_warm_connection_that_the_peer_closed_is_replaced(
+    transport: CurlTransport, wire: Wire
+) -> None:
     async with SiteServer(Route(path="/", body="ok", closes=True)) as site:
         for _ in range(2):
             assert await read(transport, wire(site.url("/"))) == b"ok"
@@ -576,7 +608,9 @@ async def test_closing_the_transport_ends_what_still_runs(wire: Wire) -> None:
 
 
 async def test_many_requests_at_once_leave_nothing_behind(transport: CurlTransport, wire: Wire) -> None:
-    async with SiteServer(Route(path="/", body="ok"), Route(path="/drop", body=(b"a", Drop()), content_length=9)) as site:
+    async with SiteServer(
+        Route(path="/", body="ok"), Route(path="/drop", body=(b"a", Drop()), content_length=9)
+    ) as site:
         paths = ["/", "/drop"] * 50
         results = await asyncio.gather(
             *(read(transport, wire(site.url(path))) for path in paths), return_exceptions=True
@@ -585,7 +619,14 @@ async def test_many_requests_at_once_leave_nothing_behind(transport: CurlTranspo
         assert sum(isinstance(result, FetchFailed) for result in results) == 50
     await transport.aclose()
     gc.collect()
-    assert not [one for one in gc.get_objects() if isinstance(one, socket.socket) and one.fileno() > 0 and one.family == socket.AF_INET and _is_connected(one)]
+    assert not [
+        one
+        for one in gc.get_objects()
+        if isinstance(one, socket.socket)
+        and one.fileno() > 0
+        and one.family == socket.AF_INET
+        and _is_connected(one)
+    ]
 
 
 def _is_connected(sock: socket.socket) -> bool:

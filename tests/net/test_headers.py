@@ -1,7 +1,13 @@
 import pytest
 
 from mudroom.errors import Code, FetchFailed
-from mudroom.net.headers import check_method, check_request_headers, declared_length, encode_headers, parse_fields
+from mudroom.net.headers import (
+    check_method,
+    check_request_headers,
+    declared_length,
+    encode_headers,
+    parse_fields,
+)
 
 REFUSED = [
     ("a line break splits the request", "X-Token", "a\r\nHost: other.test"),
@@ -77,7 +83,9 @@ LENGTHS = [
 ]
 
 
-@pytest.mark.parametrize(("headers", "expected"), [row[1:] for row in LENGTHS], ids=[row[0] for row in LENGTHS])
+@pytest.mark.parametrize(
+    ("headers", "expected"), [row[1:] for row in LENGTHS], ids=[row[0] for row in LENGTHS]
+)
 def test_the_declared_length_is_read(headers: tuple[tuple[str, str], ...], expected: int | None) -> None:
     assert declared_length(headers) == expected
 

@@ -215,6 +215,7 @@ class Exchange:
         self.address = address
         if self._phase is _Phase.CONNECTING:
             self._phase = _Phase.WAITING
+            self._arm()
         if len(self._handles) > 1:
             self._loop.call_soon(self._drop_losers)
         return True

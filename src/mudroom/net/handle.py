@@ -148,10 +148,9 @@ class CurlHandle:
         curl.setopt(pycurl.SSL_VERIFYPEER, 1)
         curl.setopt(pycurl.SSL_VERIFYHOST, 2)
         curl.setopt(pycurl.CAINFO, certifi.where())
-        curl.unsetopt(pycurl.USERAGENT)  # pycurl's own names every library and its version
+        curl.setopt(pycurl.USERAGENT, "")  # pycurl's own names every library and its version
         curl.setopt(pycurl.NOSIGNAL, 1)
         curl.setopt(pycurl.BUFFERSIZE, _READ_BYTES)
-        curl.setopt(pycurl.PIPEWAIT, 1)
         curl.setopt(pycurl.MAXAGE_CONN, _POOL_IDLE_SECONDS)
         curl.setopt(pycurl.TCP_KEEPALIVE, 1)
         curl.setopt(pycurl.TCP_KEEPIDLE, _KEEPALIVE_SECONDS)
