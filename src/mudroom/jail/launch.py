@@ -30,7 +30,8 @@ _BOOT = (
 )
 # As large as one page and its answer, so that either crosses in one piece; the system's cap may be lower.
 _PIPE_BYTES = 256 * 1024
-_MAX_TOLD_BYTES = 4096
+_MAX_TOLD_BYTES = 64 * 1024
+_MAX_LINE_CHARS = 300
 _NOBODY = 65534
 _LONGEST_WAIT_SECONDS = 4.0
 
@@ -79,8 +80,9 @@ class GuestProcess:
             return 0.0
 
     def read_stderr(self) -> str:
-        """What the guest said before it was locked, the last part of it."""
-        return self._read_some(self.stderr_fd).decode(errors="replace").strip()[-400:]
+        """The last line that the guest said before it was locked: of a traceback, what was raised."""
+        lines = self._read_some(self.stderr_fd).decode(errors="replace").strip().splitlines()
+        return lines[-1][:_MAX_LINE_CHARS] if lines else ""
 
     def kill(self) -> None:
         """Ends the guest now. What it held of ours is closed; `reap` waits for it."""

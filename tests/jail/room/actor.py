@@ -217,6 +217,12 @@ class Actor:
         send(encode_extracted(document("first")), nonce=nonce)
         return encode_extracted(document("for the next one"))
 
+    def do_unclean(self, rest: str, nonce: bytes) -> bytes:
+        return encode_extracted(document("ok" + chr(int(rest, 16)), title=""))
+
+    def do_unclean_title(self, rest: str, nonce: bytes) -> bytes:
+        return encode_extracted(document("ok", title="ok" + chr(int(rest, 16))))
+
     def do_counts(self, rest: str, nonce: bytes) -> bytes:
         good = encode_extracted(document("ok"))
         links = struct.pack("<I", 1) + struct.pack("<I", 5)
