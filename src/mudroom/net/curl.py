@@ -93,7 +93,8 @@ class _Opening:
         except BaseException:
             self._close()
             raise
-        self._partition.remember(self._request.url.origin, self._exchange.address)
+        if len(self._request.addresses) > 1:
+            self._partition.remember(self._request.url.origin, self._exchange.address)
         return self._exchange
 
     async def __aexit__(
@@ -138,7 +139,9 @@ class CurlTransport:
         bundle = None if request.ca_file is None else self._bundle(request.ca_file)
         loop = asyncio.get_running_loop()
         partition = self._partition(request.partition, loop)
-        addresses = _in_turn(request.addresses, partition.warm.get(request.url.origin))
+        addresses = tuple(map(str, request.addresses))
+        if len(addresses) > 1:
+            addresses = _in_turn(request.addresses, partition.warm.get(request.url.origin))
         exchange = Exchange(request, addresses, partition, loop, bundle)
         partition.exchanges.add(exchange)
         return partition, exchange
@@ -177,13 +180,11 @@ def _in_turn(addresses: tuple[IPAddress, ...], warm: str | None) -> tuple[str, .
 
     Source: RFC 8305 section 4.
     """
-    texts = [str(address) for address in addresses]
-    if len(texts) > 1:
-        first = addresses[0].version
-        same = deque(text for text, one in zip(texts, addresses, strict=True) if one.version == first)
-        other = deque(text for text, one in zip(texts, addresses, strict=True) if one.version != first)
-        texts = [queue.popleft() for _ in texts for queue in (same, other) if queue]
-        if warm in texts:
-            texts.remove(warm)
-            texts.insert(0, warm)
+    first = addresses[0].version
+    same = deque(str(address) for address in addresses if address.version == first)
+    other = deque(str(address) for address in addresses if address.version != first)
+    texts = [queue.popleft() for _ in addresses for queue in (same, other) if queue]
+    if warm in texts:
+        texts.remove(warm)
+        texts.insert(0, warm)
     return tuple(texts)
