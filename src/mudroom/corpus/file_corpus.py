@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 from mudroom.clock import Clock, SystemClock, format_time
 from mudroom.corpus.file_sink import FileSink, runs_folder
 from mudroom.corpus.files import map_faults
-from mudroom.corpus.manifest import ManifestHead
+from mudroom.corpus.manifest import ManifestHead, summarise_damaged
 from mudroom.corpus.naming import is_run_id, newest_first, resolve_name
 from mudroom.corpus.reading import read_manifest, read_metadata, read_run_summary, read_stored
 from mudroom.corpus.recorder import RunRecorder
 from mudroom.corpus.records import RunSummary, RunVersions, StoredPage
+from mudroom.errors import Code, NotFound, StoreFailed
 from mudroom.model import RunKind, format_run_id
 
 __all__ = ["FileCorpus"]
@@ -94,4 +95,14 @@ class FileCorpus:
         return []
 
     def _list_now(self, limit: int) -> list[RunSummary]:
-        return [read_run_summary(self._workspace, run_id) for run_id in newest_first(self._run_ids())[:limit]]
+        return [self._summarise(run_id) for run_id in newest_first(self._run_ids())[:limit]]
+
+    def _summarise(self, run_id: str) -> RunSummary:
+        try:
+            return read_run_summary(self._workspace, run_id)
+        except NotFound:
+            return summarise_damaged(run_id)
+        except StoreFailed as failure:
+            if failure.code is not Code.SNAPSHOT_CORRUPT:
+                raise
+            return summarise_damaged(run_id)

@@ -14,7 +14,15 @@ from mudroom.corpus.records import RunSummary
 from mudroom.errors import Code, StoreFailed
 from mudroom.model import CrawlState, Decision, OutcomeKind, RunKind
 
-__all__ = ["HEAD_BYTES", "ManifestHead", "Totals", "encode_line", "read_summary", "render_manifest"]
+__all__ = [
+    "HEAD_BYTES",
+    "ManifestHead",
+    "Totals",
+    "encode_line",
+    "read_summary",
+    "render_manifest",
+    "summarise_damaged",
+]
 
 MANIFEST_SCHEMA = "mudroom.manifest/1"
 HEAD_BYTES = 256 * 1024
@@ -122,6 +130,19 @@ def join_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
         is_empty = False
     if not is_empty:
         yield b"\n  "
+
+
+def summarise_damaged(run_id: str) -> RunSummary:
+    """A run of which nothing can be read: it is listed all the same, never left out."""
+    return RunSummary(
+        run_id=run_id,
+        kind=RunKind(run_id.partition("_")[0]),
+        state=None,
+        root_url="",
+        started_at=None,
+        finished_at=None,
+        totals={},
+    )
 
 
 def read_summary(beginning: bytes) -> RunSummary:

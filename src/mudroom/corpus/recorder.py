@@ -143,9 +143,10 @@ class RunRecorder:
             is_written = True
         finally:
             if not is_written:
-                self._sink.remove(metadata_path(record.number))
+                # The text first: no page may lie in pages/ that the manifest does not speak of.
                 if record.path is not None:
                     self._sink.remove(record.path)
+                self._sink.remove(metadata_path(record.number))
         self._recorded[record.number] = 1
         self._totals.count(record.row)
         self._security.count(record)
