@@ -70,7 +70,8 @@ def _of_system(fault: OSError, folder: Path) -> StoreFailed:
         return StoreFailed(Code.NO_SPACE, f"there is no room left for the archive in {folder}")
     if fault.errno in _NOT_WHAT_IT_WAS:
         return StoreFailed(
-            Code.SNAPSHOT_CORRUPT, f"the archive {folder} holds something else where a file or folder of its own was"
+            Code.SNAPSHOT_CORRUPT,
+            f"the archive {folder} holds something else where a file or folder of its own was",
         )
     return StoreFailed(
         Code.STORE_UNAVAILABLE, f"the archive {folder} cannot be used: {os.strerror(fault.errno or 0)}"
