@@ -5,6 +5,7 @@ import json
 import os
 import stat
 from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
 
 import jsonschema
@@ -19,7 +20,7 @@ from mudroom.errors import Code, MudroomError
 from mudroom.model import CrawlState, RunKind, Severity
 from mudroom.screen import WarnHandling
 
-from .documents import VERSIONS, StepClock, decided, finding
+from .documents import MOMENT, VERSIONS, StepClock, decided, finding
 
 
 @pytest.fixture
@@ -232,3 +233,43 @@ async def test_other_things_in_the_runs_folder_are_no_runs(corpus: FileCorpus, w
     (workspace / "runs" / "notes").mkdir()
     (workspace / "runs" / ".DS_Store").write_bytes(b"")
     assert [summary.run_id for summary in await corpus.list_runs()] == [run.run_id]
+
+
+async def test_a_run_that_cannot_begin_leaves_nothing_open_and_nothing_behind(workspace: Path) -> None:
+    corpus = FileCorpus(workspace, VERSIONS, StepClock(), randomness=lambda size: b"\1" * size)
+    run = await corpus.begin_run(RunKind.CRAWL, "https://example.org/", {})
+    await run.finish(CrawlState.COMPLETE)
+    run_id = await corpus.resolve_run("@last")
+    still = FileCorpus(workspace, VERSIONS, _Still(), randomness=lambda size: b"\2" * size)
+    taken = await still.begin_run(RunKind.CRAWL, "https://example.org/", {})
+    before = _open_count()
+    for _ in range(3):  # the same moment, the same chance: an id that is taken
+        assert await _code(still.begin_run(RunKind.CRAWL, "https://example.org/", {})) is not None
+    assert _open_count() == before
+    assert {summary.run_id for summary in await corpus.list_runs()} == {run_id, taken.run_id}
+    assert (await taken.finish(CrawlState.COMPLETE))["state"] == "COMPLETE"
+    await corpus.aclose()
+    await still.aclose()
+
+
+def _open_count() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+class _Still(StepClock):
+    def now(self) -> datetime:
+        return MOMENT
+
+
+async def test_a_run_whose_options_cannot_be_written_is_taken_back(
+    corpus: FileCorpus, workspace: Path
+) -> None:
+    with pytest.raises(TypeError):
+        await corpus.begin_run(RunKind.CRAWL, "https://example.org/", {"a": object()})
+    assert await corpus.list_runs() == []
+    assert _tree(workspace) == []
+
+
+async def test_a_closed_corpus_refuses(corpus: FileCorpus) -> None:
+    await corpus.aclose()
+    assert await _code(corpus.begin_run(RunKind.OPEN, "https://example.org/", {})) is Code.STORE_UNAVAILABLE

@@ -42,6 +42,7 @@ class FileCorpus:
         self._clock = clock or SystemClock()
         self._randomness = randomness
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mudroom-corpus")
+        self._is_closed = False
 
     async def begin_run(self, kind: RunKind, root_url: str, options: Mapping[str, Any]) -> RunRecorder:
         """A new run with an id of its own, its first manifest written."""
@@ -58,7 +59,13 @@ class FileCorpus:
         sink = await self._do(lambda: FileSink(self._workspace, run_id))
         folder = runs_folder(self._workspace) / run_id
         run = RunRecorder(head, sink, self._clock, self._do, folder)
-        await run.begin()
+        is_begun = False
+        try:
+            await run.begin()
+            is_begun = True
+        finally:
+            if not is_begun:
+                await self._do(sink.discard)
         return run
 
     async def list_runs(self, *, limit: int = 100) -> Sequence[RunSummary]:
@@ -83,9 +90,12 @@ class FileCorpus:
 
     async def aclose(self) -> None:
         """Let the thread go; a second call does nothing."""
+        self._is_closed = True
         await asyncio.to_thread(self._thread.shutdown)
 
     async def _do(self, work: Callable[[], _Answer]) -> _Answer:
+        if self._is_closed:
+            raise StoreFailed(Code.STORE_UNAVAILABLE, "the workspace was closed")
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _run_ids(self) -> list[str]:
