@@ -141,6 +141,13 @@ async def test_no_call_leads_out(pool: GuestPool, call: str) -> None:
         ("counts", Code.GUEST_PROTOCOL),
         ("kind", Code.GUEST_PROTOCOL),
         ("code", Code.GUEST_PROTOCOL),
+        ("unclean 1b", Code.GUEST_PROTOCOL),
+        ("unclean 7f", Code.GUEST_PROTOCOL),
+        ("unclean 9b", Code.GUEST_PROTOCOL),
+        ("unclean 202e", Code.GUEST_PROTOCOL),
+        ("unclean e0041", Code.GUEST_PROTOCOL),
+        ("unclean_title 0", Code.GUEST_PROTOCOL),
+        ("unclean_title 200b", Code.GUEST_PROTOCOL),
     ],
 )
 async def test_a_breach_costs_one_document_and_the_guest(pool: GuestPool, body: str, code: Code) -> None:

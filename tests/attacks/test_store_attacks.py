@@ -1,8 +1,9 @@
-"""Hostile bytes, references and file systems against the archive."""
+"""Hostile bytes, names, references and file systems against the archive and the corpus."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import signal
 import subprocess
@@ -13,8 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.corpus.documents import SECRET, VERSIONS, decided, finding
 
+from mudroom.corpus import FileCorpus
 from mudroom.errors import Code, MudroomError
+from mudroom.model import CrawlState, RunKind, Severity
+from mudroom.screen import WarnHandling
 from mudroom.snapshot import FileSnapshotStore, SnapshotInput, SourceKind, rebuild_index
 
 
@@ -268,3 +273,156 @@ def test_a_workspace_without_permission_is_unavailable(tmp_path: Path) -> None:
     locked.mkdir(mode=0o500)
     answer, _ = _python(_PUT_WITHIN_LIMITS, str(locked / "private" / "archive"), "0").communicate()
     assert set(answer.split()) == {"STORE_UNAVAILABLE"}
+
+
+_SLUGS = [
+    "../../../etc/passwd",
+    "..",
+    "/absolute",
+    "a/b",
+    "a\\b",
+    ".hidden",
+    "a\0b",
+    "a\nb",
+    "CON:",
+    "a" * 300,
+    "",
+    "-rf",
+    "caf\u00e9",
+    "\x1b]52;c;eA==\x07",
+]
+
+
+@pytest.mark.parametrize("slug", _SLUGS, ids=range(len(_SLUGS)))
+async def test_no_slug_leads_out_of_the_pages(tmp_path: Path, slug: str) -> None:
+    corpus = FileCorpus(tmp_path / "workspace", VERSIONS)
+    run = await corpus.begin_run(RunKind.OPEN, "https://example.org/", {})
+    stored = await run.store(decided(run.run_id, 1, slug=slug))
+    assert stored.path == "pages/000001.md"
+    assert stored.file == tmp_path / "workspace" / "runs" / run.run_id / "pages" / "000001.md"
+    assert (await corpus.read_document(run.run_id, 1)).markdown
+    await corpus.aclose()
+
+
+async def test_a_payload_in_title_and_text_stays_in_quarantine(tmp_path: Path) -> None:
+    corpus = FileCorpus(tmp_path / "workspace", VERSIONS)
+    run = await corpus.begin_run(RunKind.CRAWL, "https://example.org/", {})
+    warned = finding(Severity.MEDIUM)
+    await run.quarantine(
+        decided(run.run_id, 1, warned, title=SECRET, markdown=SECRET, slug="x", warn=WarnHandling.QUARANTINE)
+    )
+    await run.finish(CrawlState.COMPLETE)
+    holders = _files_with(tmp_path, SECRET.encode())
+    assert [path.parent.name for path in holders] == ["quarantine"]
+    await corpus.aclose()
+
+
+def _files_with(folder: Path, needle: bytes) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and needle in path.read_bytes()]
+
+
+async def test_links_in_a_run_are_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "000001-a-page.md").write_text("# A page\n\nText.\n")
+    corpus = FileCorpus(tmp_path / "workspace", VERSIONS)
+    run = await corpus.begin_run(RunKind.CRAWL, "https://example.org/", {})
+    stored = await run.store(decided(run.run_id, 1))
+    folder = tmp_path / "workspace" / "runs" / run.run_id
+    assert stored.file
+    stored.file.unlink()
+    stored.file.symlink_to(outside / "000001-a-page.md")
+    assert await _code(corpus.read_document(run.run_id, 1)) is Code.SNAPSHOT_CORRUPT
+    (folder / "pages").rename(folder / "moved")
+    (folder / "pages").symlink_to(outside, target_is_directory=True)
+    assert await _code(corpus.read_document(run.run_id, 1)) is Code.SNAPSHOT_CORRUPT
+    await run.store(decided(run.run_id, 2))
+    assert [path.name for path in _listed(outside)] == ["000001-a-page.md"]
+    folder.rename(tmp_path / "run")
+    folder.symlink_to(tmp_path / "run", target_is_directory=True)
+    assert await _code(corpus.read_manifest(run.run_id)) is Code.SNAPSHOT_CORRUPT
+    await corpus.aclose()
+
+
+def _listed(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "pages/../../../private/secret",
+        "../secret",
+        "/etc/passwd",
+        "pages/",
+        "pages",
+        "quarantine/000001.md",
+        "pages/a/b",
+        "private/secret",
+        None,
+        5,
+    ],
+)
+async def test_metadata_that_names_another_file_reads_none(tmp_path: Path, path: object) -> None:
+    corpus = FileCorpus(tmp_path / "workspace", VERSIONS)
+    run = await corpus.begin_run(RunKind.CRAWL, "https://example.org/", {})
+    await run.store(decided(run.run_id, 1))
+    file = tmp_path / "workspace" / "runs" / run.run_id / "metadata" / "000001.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"path": path}))
+    assert await _code(corpus.read_document(run.run_id, 1)) in {Code.RUN_NOT_FOUND, Code.SNAPSHOT_CORRUPT}
+    await corpus.aclose()
+
+
+_RUN_WITHIN_LIMITS = """
+    import asyncio, os, pathlib, resource, sys
+    from mudroom.corpus import FailedRecord, FileCorpus, RunVersions
+    from mudroom.errors import Code, MudroomError
+    from mudroom.model import CrawlState, RunKind
+
+    async def attempt(work):
+        try:
+            await work
+            return "done"
+        except MudroomError as failure:
+            return failure.code.value
+
+    async def main():
+        if sys.argv[2] == "0" and os.geteuid() == 0:  # root is refused nothing
+            os.setgroups([])
+            os.setresgid(65534, 65534, 65534)
+            os.setresuid(65534, 65534, 65534)
+        corpus = FileCorpus(pathlib.Path(sys.argv[1]), RunVersions(mudroom="1", scanner="1", policy="1"))
+        try:
+            run = await corpus.begin_run(RunKind.CRAWL, "https://example.org/", {})
+        except MudroomError as failure:
+            print(failure.code.value, failure.message)
+            return
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
+        failed = [FailedRecord(number=n, requested_url="https://example.org/", code=Code.CANCELLED,
+            message="x" * 3000 * (n == 3)) for n in range(1, 7)]
+        print(run.run_id, *[await attempt(run.record_failed(one)) for one in failed])
+        print(await attempt(run.finish(CrawlState.COMPLETE)))
+
+    asyncio.run(main())
+"""
+
+
+async def test_a_page_too_large_for_the_disk_costs_that_page(tmp_path: Path) -> None:
+    answer, _ = _python(_RUN_WITHIN_LIMITS, str(tmp_path / "workspace"), "3000").communicate()
+    first, last = answer.split("\n")[:2]
+    run_id, *ends = first.split()
+    assert ends == ["done", "done", "NO_SPACE", "done", "done", "done"]
+    assert last == "done"
+    corpus = FileCorpus(tmp_path / "workspace", VERSIONS)
+    manifest = await corpus.read_manifest(run_id)
+    assert [row["n"] for row in manifest["pages"]] == [1, 2, 4, 5, 6]
+    assert _files_with(tmp_path, b"xxxx") == []
+    await corpus.aclose()
+
+
+def test_a_workspace_that_may_not_be_written_is_told_with_its_path_and_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    answer, _ = _python(_RUN_WITHIN_LIMITS, str(tmp_path / "locked" / "workspace"), "0").communicate()
+    assert answer.startswith("STORE_UNAVAILABLE")
+    assert str(tmp_path / "locked" / "workspace") in answer
+    assert "--workspace" in answer

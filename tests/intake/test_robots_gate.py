@@ -263,6 +263,30 @@ async def test_one_file_is_read_once_per_origin_and_run(house: Callable[..., Hou
     assert len(built.fetcher.requests) == 4
 
 
+async def test_what_was_read_holds_whichever_exceptions_a_page_comes_with(
+    house: Callable[..., House],
+) -> None:
+    built = house(Answer())
+    gate = built.gates.open_gate("crawl_1", RobotsMode.OBEY)
+    await gate.check(url("https://a.example/"), OPERATOR)
+    with pytest.raises(EgressRefused):
+        await gate.check(url("https://a.example/private"), NONE)
+    assert len(built.fetcher.requests) == 1
+
+
+async def test_an_origin_that_was_refused_is_asked_again_for_a_page_with_other_exceptions(
+    house: Callable[..., House],
+) -> None:
+    built = house(Answer(error=EgressRefused(Code.DENIED_ADDRESS, "inside")), Answer(body=b""))
+    gate = built.gates.open_gate("crawl_1", RobotsMode.OBEY)
+    for _ in range(2):
+        with pytest.raises(EgressRefused):
+            await gate.check(url("http://10.0.0.1/"), NONE)
+    await gate.check(url("http://10.0.0.1/"), OPERATOR)
+    await gate.check(url("http://10.0.0.1/"), NONE)
+    assert [request.initiator_scope for request in built.fetcher.requests] == [NONE, OPERATOR]
+
+
 async def test_many_pages_that_wait_at_once_share_one_reading(house: Callable[..., House]) -> None:
     moment = asyncio.Event()
     built = house(Answer(moment=moment))

@@ -8,7 +8,7 @@ import pytest
 
 from mudroom.errors import Code, StoreFailed
 from mudroom.model import Hop
-from mudroom.snapshot import SnapshotInput, SourceKind, prepare_snapshot
+from mudroom.snapshot import SnapshotInput, SourceKind, parse_source_ref, prepare_snapshot
 from mudroom.snapshot.envelope import decode_envelope, encode_envelope
 
 _HOP = Hop(url="https://example.org/p", address="93.184.216.34", status=200, protocol="HTTP/2")
@@ -110,12 +110,24 @@ def test_the_declared_charset_is_read_or_left(content_type: str, charset: str | 
         ("a lone surrogate in the URL", {"url": "https://example.org/\ud800"}),
         ("a line break in the URL", {"url": "https://example.org/\r\nx"}),
         ("a line break in the requested URL", {"requested_url": "https://example.org/\nx"}),
+        ("no URL", {"url": ""}),
+        ("no requested URL", {"requested_url": ""}),
+        ("a URL that no reference takes", {"url": "https://example.org/" + "a" * 8192}),
+        ("a requested URL that none takes", {"requested_url": "https://example.org/" + "a" * 8192}),
     ],
 )
 def test_what_no_record_can_hold_is_refused(name: str, change: dict[str, object]) -> None:
     with pytest.raises(StoreFailed) as caught:
         prepare_snapshot(replace(_INPUT, **change))
     assert caught.value.code is Code.SNAPSHOT_MISMATCH
+
+
+@pytest.mark.parametrize(
+    "url", ["https://example.org/a::", "http://[::1]/", "https://x/" + "\u4e2d" * 8000, "::"]
+)
+def test_any_other_url_can_be_cited(url: str) -> None:
+    prepared = prepare_snapshot(replace(_INPUT, url=url, requested_url=url))
+    assert str(parse_source_ref(prepared.source_ref)) == prepared.source_ref
 
 
 def test_an_envelope_is_read_back() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -185,13 +185,20 @@ async def _write_whole(chunks: AsyncIterator[bytes], target: Path) -> int:
     try:
         with temporary:
             size = await _copy(chunks, temporary.write)
-        Path(temporary.name).replace(target)
+        _rename(temporary.name, target)
     except OSError as error:
         raise StoreFailed(Code.NO_SPACE, f"{target} could not be written: {error.strerror}") from error
     finally:
-        with suppress(FileNotFoundError):
-            Path(temporary.name).unlink()
+        _forget(temporary.name)
     return size
+
+
+def _rename(name: str, target: Path) -> None:
+    Path(name).replace(target)
+
+
+def _forget(name: str) -> None:
+    Path(name).unlink(missing_ok=True)
 
 
 def _open_temporary(target: Path) -> IO[bytes]:

@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 from mudroom.clock import Clock, SystemClock, format_time
 from mudroom.corpus.file_sink import FileSink, runs_folder
 from mudroom.corpus.files import map_faults
-from mudroom.corpus.manifest import ManifestHead
+from mudroom.corpus.manifest import ManifestHead, summarise_damaged
 from mudroom.corpus.naming import is_run_id, newest_first, resolve_name
 from mudroom.corpus.reading import read_manifest, read_metadata, read_run_summary, read_stored
 from mudroom.corpus.recorder import RunRecorder
 from mudroom.corpus.records import RunSummary, RunVersions, StoredPage
+from mudroom.errors import Code, NotFound, StoreFailed
 from mudroom.model import RunKind, format_run_id
 
 __all__ = ["FileCorpus"]
@@ -41,6 +42,7 @@ class FileCorpus:
         self._clock = clock or SystemClock()
         self._randomness = randomness
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mudroom-corpus")
+        self._is_closed = False
 
     async def begin_run(self, kind: RunKind, root_url: str, options: Mapping[str, Any]) -> RunRecorder:
         """A new run with an id of its own, its first manifest written."""
@@ -57,7 +59,13 @@ class FileCorpus:
         sink = await self._do(lambda: FileSink(self._workspace, run_id))
         folder = runs_folder(self._workspace) / run_id
         run = RunRecorder(head, sink, self._clock, self._do, folder)
-        await run.begin()
+        is_begun = False
+        try:
+            await run.begin()
+            is_begun = True
+        finally:
+            if not is_begun:
+                await self._do(sink.discard)
         return run
 
     async def list_runs(self, *, limit: int = 100) -> Sequence[RunSummary]:
@@ -82,9 +90,12 @@ class FileCorpus:
 
     async def aclose(self) -> None:
         """Let the thread go; a second call does nothing."""
+        self._is_closed = True
         await asyncio.to_thread(self._thread.shutdown)
 
     async def _do(self, work: Callable[[], _Answer]) -> _Answer:
+        if self._is_closed:
+            raise StoreFailed(Code.STORE_UNAVAILABLE, "the workspace was closed")
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _run_ids(self) -> list[str]:
@@ -94,4 +105,14 @@ class FileCorpus:
         return []
 
     def _list_now(self, limit: int) -> list[RunSummary]:
-        return [read_run_summary(self._workspace, run_id) for run_id in newest_first(self._run_ids())[:limit]]
+        return [self._summarise(run_id) for run_id in newest_first(self._run_ids())[:limit]]
+
+    def _summarise(self, run_id: str) -> RunSummary:
+        try:
+            return read_run_summary(self._workspace, run_id)
+        except NotFound:
+            return summarise_damaged(run_id)
+        except StoreFailed as failure:
+            if failure.code is not Code.SNAPSHOT_CORRUPT:
+                raise
+            return summarise_damaged(run_id)

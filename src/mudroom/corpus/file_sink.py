@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -41,21 +42,31 @@ class FileSink:
 
     def __init__(self, workspace: Path, run_id: str) -> None:
         self._workspace = workspace
+        self._run = runs_folder(workspace) / run_id
         self._folders: dict[str, int] = {}
         self._journals: dict[JournalName, FileJournal] = {}
-        with map_faults(workspace):
-            make_folder(workspace, 0o700)
-            make_folder(runs_folder(workspace), 0o755)
-            make_folder(workspace / "private", 0o700)
-            make_folder(journal_folder(workspace), 0o700)
-            (runs_folder(workspace) / run_id).mkdir(mode=0o755)
-            self._folders[""] = open_folder(runs_folder(workspace) / run_id)
-            for name in _OPEN_FOLDERS:
-                self._make(name, 0o755)
-            self._folders["journals"] = open_folder(journal_folder(workspace))
-            for journal in JournalName:
-                name = journal_name(run_id, journal)
-                self._journals[journal] = FileJournal(self._folders["journals"], name)
+        is_made = False
+        try:
+            with map_faults(workspace):
+                self._make_all(run_id)
+            is_made = True
+        finally:
+            if not is_made:
+                self.discard()
+
+    def _make_all(self, run_id: str) -> None:
+        make_folder(self._workspace, 0o700)
+        make_folder(runs_folder(self._workspace), 0o755)
+        make_folder(self._workspace / "private", 0o700)
+        make_folder(journal_folder(self._workspace), 0o700)
+        self._run.mkdir(mode=0o755)
+        self._folders[""] = open_folder(self._run)
+        for name in _OPEN_FOLDERS:
+            self._make(name, 0o755)
+        self._folders["journals"] = open_folder(journal_folder(self._workspace))
+        for journal in JournalName:
+            name = journal_name(run_id, journal)
+            self._journals[journal] = FileJournal(self._folders["journals"], name)
 
     def put(self, path: str, content: bytes) -> None:
         """A file of the run's folder, there at once and whole."""
@@ -90,12 +101,26 @@ class FileSink:
     def close(self) -> None:
         """Delete the journals and let the folders go."""
         with map_faults(self._workspace):
-            for journal in self._journals.values():
-                journal.remove()
-            for descriptor in self._folders.values():
-                os.close(descriptor)
+            self._let_go()
+
+    def discard(self) -> None:
+        """Take back a run that could not begin: what was made of it is removed as far as it can be."""
+        is_made = "" in self._folders
+        with suppress(OSError):
+            self._let_go()
+        if is_made:
+            shutil.rmtree(self._run, ignore_errors=True)
+
+    def _let_go(self) -> None:
+        journals, folders = list(self._journals.values()), list(self._folders.values())
         self._journals.clear()
         self._folders.clear()
+        try:
+            for journal in journals:
+                journal.remove()
+        finally:
+            for descriptor in folders:
+                os.close(descriptor)
 
     def _make(self, name: str, mode: int) -> None:
         os.mkdir(name, mode, dir_fd=self._folders[""])

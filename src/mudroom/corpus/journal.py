@@ -24,7 +24,7 @@ class FileJournal:
         self._folder = folder
         self._name = name
         self._descriptor = os.open(name, _OPEN, 0o600, dir_fd=folder)
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # whoever gets it knows the run is dead
         self._numbers = array("I")
         self._offsets = array("Q")
         self._lengths = array("I")
@@ -57,8 +57,8 @@ class FileJournal:
 
     def remove(self) -> None:
         """Close and delete: what it held stands elsewhere now."""
-        os.unlink(self._name, dir_fd=self._folder)
         os.close(self._descriptor)
+        os.unlink(self._name, dir_fd=self._folder)
 
 
 def read_dead_journal(folder: int, name: str) -> list[bytes] | None:

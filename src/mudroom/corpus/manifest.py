@@ -14,7 +14,16 @@ from mudroom.corpus.records import RunSummary
 from mudroom.errors import Code, StoreFailed
 from mudroom.model import CrawlState, Decision, OutcomeKind, RunKind
 
-__all__ = ["HEAD_BYTES", "ManifestHead", "Totals", "encode_line", "read_summary", "render_manifest"]
+__all__ = [
+    "HEAD_BYTES",
+    "ManifestHead",
+    "Totals",
+    "encode_line",
+    "encode_record",
+    "read_summary",
+    "render_manifest",
+    "summarise_damaged",
+]
 
 MANIFEST_SCHEMA = "mudroom.manifest/1"
 HEAD_BYTES = 256 * 1024
@@ -81,6 +90,12 @@ def encode_line(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, separators=(", ", ": ")).encode()
 
 
+def encode_record(value: Mapping[str, Any]) -> bytes:
+    """A value as JSON with one line a key: fit for a person to read, at a third of what indenting costs."""
+    lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(entry)}" for key, entry in value.items())
+    return f"{{\n{lines}\n}}\n".encode()
+
+
 def render_manifest(
     head: ManifestHead,
     *,
@@ -122,6 +137,19 @@ def join_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
         is_empty = False
     if not is_empty:
         yield b"\n  "
+
+
+def summarise_damaged(run_id: str) -> RunSummary:
+    """A run of which nothing can be read: it is listed all the same, never left out."""
+    return RunSummary(
+        run_id=run_id,
+        kind=RunKind(run_id.partition("_")[0]),
+        state=None,
+        root_url="",
+        started_at=None,
+        finished_at=None,
+        totals={},
+    )
 
 
 def read_summary(beginning: bytes) -> RunSummary:

@@ -14,7 +14,7 @@ from typing import Any
 
 from mudroom.clock import Clock, format_time
 from mudroom.corpus.forms import record_accepted, record_blocked, record_failed, record_quarantined
-from mudroom.corpus.manifest import ManifestHead, Totals, encode_line, render_manifest
+from mudroom.corpus.manifest import ManifestHead, Totals, encode_line, encode_record, render_manifest
 from mudroom.corpus.records import FailedRecord, PageNote, PageRecord, RunWarning, StoredDocument
 from mudroom.corpus.security import SecurityTally, findings_line, render_findings
 from mudroom.corpus.sink import JournalName, RunSink
@@ -98,10 +98,10 @@ class RunRecorder:
     ) -> dict[str, Any]:
         """The final manifest, written."""
         listed = [_warning_record(warning) for warning in warnings]
-        totals = self._totals.as_record(discovered=discovered, wire_bytes=wire_bytes)
         manifest: list[dict[str, Any]] = []
 
         def end() -> None:
+            totals = self._totals.as_record(discovered=discovered, wire_bytes=wire_bytes)
             self._save(state, finished_at=format_time(self._clock.now()), totals=totals, warnings=listed)
             manifest.append(json.loads(self._sink.read("manifest.json")))
             self._is_finished = True
@@ -135,17 +135,17 @@ class RunRecorder:
         try:
             if record.path is not None and record.content is not None:
                 self._sink.put(record.path, record.content)
-            metadata = json.dumps(record.metadata, indent=2).encode() + b"\n"
-            self._sink.put(metadata_path(record.number), metadata)
+            self._sink.put(metadata_path(record.number), encode_record(record.metadata))
             if (found := findings_line(record)) is not None:
                 self._sink.append(JournalName.FINDINGS, record.number, encode_line(found))
             self._sink.append(JournalName.PAGES, record.number, encode_line(record.row))
             is_written = True
         finally:
             if not is_written:
-                self._sink.remove(metadata_path(record.number))
+                # The text first: no page may lie in pages/ that the manifest does not speak of.
                 if record.path is not None:
                     self._sink.remove(record.path)
+                self._sink.remove(metadata_path(record.number))
         self._recorded[record.number] = 1
         self._totals.count(record.row)
         self._security.count(record)

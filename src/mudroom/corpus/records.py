@@ -110,9 +110,10 @@ class RunSummary:
 
     run_id: str
     kind: RunKind
-    state: CrawlState
+    state: CrawlState | None
+    """None: its manifest is missing or damaged, and nothing but its id is known."""
     root_url: str
-    started_at: str
+    started_at: str | None
     finished_at: str | None
     totals: Mapping[str, int]
 

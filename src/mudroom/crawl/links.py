@@ -96,7 +96,7 @@ class LinkSieve:
                 if outcome is not None and _is_of_folder(href):
                     memo[href] = outcome
                     self._remembered += 1
-            if outcome is not None:
+            if outcome is not None and not isinstance(outcome, _Settled):
                 self._count(outcome)
 
     def _judge(
@@ -124,10 +124,10 @@ class LinkSieve:
                 pass
         return _Settled.KNOWN
 
-    def _count(self, outcome: _Outcome) -> None:
+    def _count(self, outcome: Code | str) -> None:
         if isinstance(outcome, Code):
             self._notices.count_refused(outcome)
-        elif isinstance(outcome, str):
+        else:
             self._notices.count_off_host(outcome)
 
     def _open_memo(self, base: ParsedUrl, scope: ExceptionScope) -> dict[str, _Outcome]:

@@ -41,15 +41,25 @@ def read_local_file(path: Path, max_bytes: int) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except (OSError, ValueError) as error:
         raise _refuse(path, error) from error
-    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
+    try:
         _check_regular(path, os.fstat(descriptor), max_bytes)
-        try:
-            body = file.read(max_bytes + 1)
-        except OSError as error:
-            raise _refuse(path, error) from error
+        body = _read_whole(descriptor, max_bytes + 1)
+    except OSError as error:
+        raise _refuse(path, error) from error
+    finally:
+        os.close(descriptor)
     if len(body) > max_bytes:
         raise _too_large(path, max_bytes)
     return body
+
+
+def _read_whole(descriptor: int, max_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    left = max_bytes
+    while left > 0 and (part := os.read(descriptor, left)):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
 
 
 def _check_regular(path: Path, status: os.stat_result, max_bytes: int) -> None:

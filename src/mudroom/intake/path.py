@@ -288,7 +288,8 @@ class Intake:
             report = await self._parts.guests.scan(request, site=arrival.site, run_id=trail.facts.run_id)
         except MudroomError:
             return block_unscanned(document), None
-        return decide(document, exposed, report, self._parts.policy, digest=digest_scan_request), report
+        verdict = decide(document, exposed, report, self._parts.policy, digest=digest_scan_request)
+        return verdict, report
 
     async def _store(
         self, accepted: AcceptedDocument, arrival: _Arrival, trail: Trail, run: RunWriter

@@ -117,6 +117,8 @@ class _Answer:
     rules: RobotsRules
     code: Code | None = None
     message: str = ""
+    is_of_scope: bool = False
+    """The origin itself was refused; with other exceptions it may not be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,8 +171,11 @@ class RobotsGate:
         self._parts = parts
         self._run_id = run_id
         self._mode = mode
+        self._answers: OrderedDict[str, _Answer] = OrderedDict()
+        """By origin: what holds whoever asks."""
         self._readings: OrderedDict[tuple[str, ExceptionScope], _Reading] = OrderedDict()
-        self._delays: OrderedDict[str, float] = OrderedDict()
+        """What is being read, and what was refused for the exceptions it came with."""
+        self._delays: dict[str, float] = {}
         self._notices: list[RobotsNotice] = []
 
     @property
@@ -221,12 +226,15 @@ class RobotsGate:
 
     async def _read(self, url: ParsedUrl, scope: ExceptionScope) -> _Answer:
         """The answer for an origin; the last who waits for it and is cancelled ends the reading."""
+        answer = self._answers.get(url.origin)
+        if answer is not None:
+            self._answers.move_to_end(url.origin)
+            return answer
         key = (url.origin, scope)
         reading = self._readings.get(key)
         if reading is None:
             reading = self._readings[key] = _Reading(asyncio.create_task(self._fetch(url, scope)))
-            self._forget_oldest()
-        self._readings.move_to_end(key)
+            self._forget_refused()
         if reading.task.done():
             return reading.task.result()
         reading.waiters += 1
@@ -238,22 +246,31 @@ class RobotsGate:
                 reading.task.cancel()
                 self._readings.pop(key, None)
 
-    def _forget_oldest(self) -> None:
-        if len(self._readings) <= self._parts.options.max_origins:
-            return
-        for key, reading in self._readings.items():
-            if reading.task.done():
-                del self._readings[key]
-                self._delays.pop(key[0], None)
-                return
+    def _settle(self, url: ParsedUrl, scope: ExceptionScope, answer: _Answer) -> None:
+        """Remember an answer for all, and forget the one not asked for longest."""
+        self._answers[url.origin] = answer
+        self._readings.pop((url.origin, scope), None)
+        if len(self._answers) > self._parts.options.max_origins:
+            origin, _ = self._answers.popitem(last=False)
+            self._delays.pop(origin, None)
+
+    def _forget_refused(self) -> None:
+        if len(self._readings) > self._parts.options.max_origins:
+            done = next((key for key, reading in self._readings.items() if reading.task.done()), None)
+            if done is not None:
+                del self._readings[done]
 
     async def _fetch(self, url: ParsedUrl, scope: ExceptionScope) -> _Answer:
         try:
             file = await self._ask(url, scope)
         except MudroomError as error:
-            return self._judge_failure(url, error)
-        await self._keep(url, file)
-        return self._judge_answer(url, file)
+            answer = self._judge_failure(url, error)
+        else:
+            await self._keep(url, file)
+            answer = self._judge_answer(url, file)
+        if not answer.is_of_scope:
+            self._settle(url, scope, answer)
+        return answer
 
     async def _ask(self, url: ParsedUrl, scope: ExceptionScope) -> _File:
         """The answer to a request for the file, after backing off where that was asked for."""
@@ -307,7 +324,7 @@ class RobotsGate:
 
     def _judge_failure(self, url: ParsedUrl, error: MudroomError) -> _Answer:
         if error.reason in _REFUSED_ITSELF and not error.hops:
-            return _Answer(rules=ALLOW_ALL, code=error.code, message=error.message)
+            return _Answer(rules=ALLOW_ALL, code=error.code, message=error.message, is_of_scope=True)
         if error.code in _ENDLESS_REDIRECTS:
             self._note(WarningCode.ROBOTS_UNREACHABLE, url, "it redirects without end, so there is none")
             return _Answer(rules=ALLOW_ALL)

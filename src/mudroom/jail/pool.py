@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import Self
 
 from mudroom.errors import Code, GuestFailed
-from mudroom.extract import ExtractLimits, ExtractSource
+from mudroom.extract import ExtractLimits, ExtractSource, clean_exposed
 from mudroom.jail.launch import Launcher
 from mudroom.jail.options import JailOptions
-from mudroom.jail.probe import probe_level, suggest_fix
+from mudroom.jail.probe import probe_level
 from mudroom.jail.ward import Ward
 from mudroom.model import ExtractedDocument, Isolation, ScanReport, ScanRequest
 from mudroom.wire import (
@@ -24,11 +24,13 @@ from mudroom.wire import (
     decode_scan_report,
     encode_extract_request,
     encode_scan_request,
+    refuse,
 )
 
 __all__ = ["ExtractRequest", "GuestPool"]
 
 _MAX_UTF8_BYTES = 4
+_ASCII_CONTROLS = bytes({*range(32), 127} - {9, 10})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,11 +85,12 @@ class GuestPool:
             try:
                 await self._start_at(level)
             except GuestFailed as failure:
-                if asked != "auto":
-                    raise _with_fix(failure, level) from failure
                 # Is it the level that does not hold, or the guest's own work that fails?
-                if level is Isolation.PROCESS or (await probe_level(level, self._options)).is_available:
+                probed = await probe_level(level, self._options)
+                if probed.is_available:
                     raise
+                if level is levels[-1]:
+                    raise GuestFailed(failure.code, f"{probed.detail}. {probed.fix}") from failure
             else:
                 return
 
@@ -108,7 +111,7 @@ class GuestPool:
             views=source.views,
             limits=_numbers_of(limits),
         )
-        decode = partial(decode_extracted, limits=_answer_limits(self._options.answer, limits))
+        decode = partial(_judge_extracted, limits=_answer_limits(self._options.answer, limits))
         ward = _opened(self._extracting)
         return await ward.ask(
             (run_id, site), FrameKind.EXTRACT, encode_extract_request(order), FrameKind.EXTRACTED, decode
@@ -173,6 +176,24 @@ def _answer_limits(answer: AnswerLimits, limits: ExtractLimits) -> AnswerLimits:
     )
 
 
+def _judge_extracted(untrusted_payload: memoryview, limits: AnswerLimits) -> ExtractedDocument:
+    """A document within its limits whose exposed forms hold no character that exposed text may not hold.
+
+    Why: the guest cleans before the scan (decision 13); one that was taken over may not have.
+    """
+    document = decode_extracted(untrusted_payload, limits)
+    if not all(is_clean(text) for text in (document.title, *document.views.values())):
+        raise refuse("exposed text with characters that are removed")
+    return document
+
+
+def is_clean(text: str) -> bool:
+    """Whether cleaning would change nothing. ASCII, the common case, is looked at as bytes."""
+    if text.isascii():
+        return len(text.encode().translate(None, _ASCII_CONTROLS)) == len(text)
+    return clean_exposed(text).text == text
+
+
 def _opened(ward: Ward | None) -> Ward:
     if ward is None:
         raise GuestFailed(Code.JAIL_UNAVAILABLE, "the jail is not open")
@@ -182,7 +203,3 @@ def _opened(ward: Ward | None) -> Ward:
 def _first(failures: BaseExceptionGroup[GuestFailed]) -> GuestFailed:
     found = failures.exceptions[0]
     return found if isinstance(found, GuestFailed) else _first(found)
-
-
-def _with_fix(failure: GuestFailed, level: Isolation) -> GuestFailed:
-    return GuestFailed(failure.code, f"{failure.message}. {suggest_fix(level, failure.message)}")

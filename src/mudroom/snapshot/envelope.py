@@ -11,7 +11,7 @@ from datetime import datetime
 from mudroom.clock import format_time
 from mudroom.errors import Code, StoreFailed
 from mudroom.model import Hop
-from mudroom.snapshot.reference import SourceKind, SourceRef, build_source_id, build_source_ref
+from mudroom.snapshot.reference import SourceKind, SourceRef, build_source_id, build_source_ref, is_citable
 
 __all__ = [
     "Envelope",
@@ -38,7 +38,7 @@ class SnapshotInput:
 
     kind: SourceKind
     requested_url: str
-    """The normal URL that was asked for (of a file: the name it is cited by)."""
+    """The normal URL that was asked for; of a file, a URL of its own, its name percent-encoded."""
     url: str
     """The URL that answered."""
     status: int | None
@@ -119,8 +119,8 @@ class Snapshot:
 def prepare_snapshot(snapshot: SnapshotInput) -> PreparedSnapshot:
     """The snapshot with its reference; nothing is written.
 
-    Raises: StoreFailed SNAPSHOT_MISMATCH when a URL or header holds what no record can (a lone surrogate,
-    a control character in a URL).
+    Raises: StoreFailed SNAPSHOT_MISMATCH when a URL or header holds what no record can: a lone surrogate, in
+    a URL a control character, nothing, or more than a reference may have.
     """
     envelope = Envelope(
         source_id=build_source_id(snapshot.kind, snapshot.requested_url),
@@ -185,7 +185,7 @@ def encode_envelope(envelope: Envelope) -> bytes:
     refusal = StoreFailed(
         Code.SNAPSHOT_MISMATCH, "the answer has a URL or header that no archive record can hold"
     )
-    if not (envelope.url.isprintable() and envelope.source_id.isprintable()):
+    if not (is_citable(envelope.url) and is_citable(envelope.source_id.partition("::")[2])):
         raise refusal
     try:
         return _CANONICAL.encode(value).encode()

@@ -14,11 +14,11 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from mudroom.errors import Code, NotFound
 
-__all__ = ["SourceKind", "SourceRef", "build_source_id", "build_source_ref", "parse_source_ref"]
+__all__ = ["SourceKind", "SourceRef", "build_source_id", "build_source_ref", "is_citable", "parse_source_ref"]
 
 _SCHEME = "mudroom-snapshot:"
 _KEYS = ["url", "sha256", "fetched_at", "record"]
-_MAX_REF_CHARS = 64 * 1024  # two URLs of 8 KiB, each byte of them escaped, and the digests
+_MAX_REF_CHARS = 200 * 1024  # two URLs of 8 KiB, each character twelve when escaped, and the digests
 _MAX_URL_CHARS = 8 * 1024
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
@@ -66,6 +66,11 @@ def build_source_id(kind: SourceKind, requested_url: str) -> str:
     return f"{kind.value}::{requested_url}"
 
 
+def is_citable(text: str) -> bool:
+    """Whether a URL can stand in a reference: there, not too long, and without control characters."""
+    return 0 < len(text) <= _MAX_URL_CHARS and text.isprintable()
+
+
 def build_source_ref(ref: SourceRef) -> str:
     """The reference as text."""
     query = urlencode(
@@ -107,8 +112,8 @@ def _parts(untrusted_ref: str) -> SourceRef | None:
     is_sound = (
         [key for key, _ in pairs] == _KEYS
         and kind in _KINDS
-        and 0 < len(requested_url) <= _MAX_URL_CHARS
-        and 0 < len(url) <= _MAX_URL_CHARS
+        and is_citable(requested_url)
+        and is_citable(url)
         and _SHA256.fullmatch(sha256)
         and _SHA256.fullmatch(record)
         and _TIME.fullmatch(fetched_at)

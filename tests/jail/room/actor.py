@@ -137,6 +137,9 @@ class Actor:
     def do_create(self, rest: str, nonce: bytes) -> bytes:
         return encode_extracted(document(opened(rest, os.O_CREAT | os.O_WRONLY)))
 
+    def do_environ(self, rest: str, nonce: bytes) -> bytes:
+        return encode_extracted(document(" ".join(sorted(os.environ))))
+
     def do_print(self, rest: str, nonce: bytes) -> bytes:
         sys.stdout.write("x" * 100_000)
         sys.stdout.flush()
@@ -216,6 +219,12 @@ class Actor:
         """A good answer, and in the pipe behind it another, for whatever is asked next."""
         send(encode_extracted(document("first")), nonce=nonce)
         return encode_extracted(document("for the next one"))
+
+    def do_unclean(self, rest: str, nonce: bytes) -> bytes:
+        return encode_extracted(document("ok" + chr(int(rest, 16)), title=""))
+
+    def do_unclean_title(self, rest: str, nonce: bytes) -> bytes:
+        return encode_extracted(document("ok", title="ok" + chr(int(rest, 16))))
 
     def do_counts(self, rest: str, nonce: bytes) -> bytes:
         good = encode_extracted(document("ok"))
