@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from mudroom.assembly import serve_agents
@@ -21,6 +23,12 @@ def command() -> None:
     {"mcpServers": {"mudroom": {"command": "mudroom", "args": ["serve"]}}}
 
     An agent gets accepted documents, fenced as untrusted; of a withheld page its number,
-    origin and code.
+    origin and code. Of your exceptions only those in mcp.allow_origins are open to it.
+
+    Exit status: 0 when the client leaves, 130 cancelled.
     """
-    run_work(serve_agents(CommonOptions.current().load()))
+    common = CommonOptions.current()
+    settings = common.load()
+    if sys.stdin.isatty():
+        common.voice().say("note", "an MCP client is expected on standard input; Ctrl-C ends")
+    run_work(serve_agents(settings))
