@@ -98,5 +98,5 @@ def _check_environment() -> Check:
 def _check_rules() -> Check:
     rules = load_rules()
     return Check(
-        name="scanner", state=CheckState.OK, detail=f"{len(rules.rules)} rules, digest {rules.digest[:12]}"
+        name="scanner", state=CheckState.OK, detail=f"{sum(1 for _ in rules.all_rules())} rules, digest {rules.digest[:12]}"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from mudroom.assembly import serve_agents
+from mudroom.assembly.agents import serve_agents
 from mudroom.cli.options import CommonOptions, common_options
 from mudroom.cli.work import run_work
 

@@ -38,6 +38,8 @@ class PageFacts:
     """Bytes of the body as received."""
     wire_bytes: int = 0
     """Bytes that the budget of a run is charged with: every hop's body as received."""
+    duration_seconds: float | None = None
+    """From the first name looked up to the last byte of the body; None for a file."""
     retrieved_at: str | None = None
     isolation: Isolation | None = None
     warnings: tuple[WarningCode, ...] = ()

@@ -157,6 +157,7 @@ class Intake:
             http_status=fetched.status,
             hops=fetched.hops,
             wire_bytes=fetched.wire_bytes,
+            duration_seconds=fetched.duration_seconds,
             retry_after_seconds=find_retry_after(fetched.headers, self._parts.clock.now()),
         )
         return fetched

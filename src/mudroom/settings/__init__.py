@@ -1,7 +1,14 @@
 """File and environment are read here, once."""
 
 from mudroom.settings.layers import CONFIG_VARIABLE, WORKSPACE_VARIABLE, Layer, find_config_file
-from mudroom.settings.load import Settings, SettingValue, load_settings
+from mudroom.settings.load import (
+    SECTIONS,
+    Settings,
+    SettingValue,
+    find_setting_reader,
+    load_settings,
+    setting_fields,
+)
 from mudroom.settings.sections import (
     ArchiveSettings,
     EgressSettings,
@@ -12,6 +19,7 @@ from mudroom.settings.sections import (
 
 __all__ = [
     "CONFIG_VARIABLE",
+    "SECTIONS",
     "WORKSPACE_VARIABLE",
     "ArchiveSettings",
     "EgressSettings",
@@ -22,5 +30,7 @@ __all__ = [
     "SettingValue",
     "Settings",
     "find_config_file",
+    "find_setting_reader",
     "load_settings",
+    "setting_fields",
 ]

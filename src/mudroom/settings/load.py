@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import Field, dataclass, fields
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from platformdirs import user_data_path
-from pydantic import TypeAdapter, ValidationError
 
 from mudroom.crawl import CrawlPolicy
-from mudroom.errors import InvalidConfig
+from mudroom.errors import FetchFailed, InvalidConfig
 from mudroom.extract import ExtractLimits
+from mudroom.net import check_request_headers
 from mudroom.screen import PolicyOptions, ScanLimits
+from mudroom.settings.anchors import check_anchors
 from mudroom.settings.layers import (
     CONFIG_VARIABLE,
     WORKSPACE_VARIABLE,
@@ -22,6 +24,7 @@ from mudroom.settings.layers import (
     read_environment,
     read_file,
 )
+from mudroom.settings.ranges import RANGES
 from mudroom.settings.sections import (
     ArchiveSettings,
     EgressSettings,
@@ -29,8 +32,9 @@ from mudroom.settings.sections import (
     JailSettings,
     McpSettings,
 )
+from mudroom.settings.values import Reader, find_reader, shorten
 
-__all__ = ["SettingValue", "Settings", "load_settings"]
+__all__ = ["SECTIONS", "SettingValue", "Settings", "find_setting_reader", "load_settings", "setting_fields"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +80,8 @@ SECTIONS: Mapping[str, type] = {
 _NOT_SETTINGS = frozenset({("crawl", "seed_headers"), ("crawl", "include"), ("crawl", "exclude")})
 """Fields of a section that belong to one run, not to a settings file."""
 
+Chosen = Mapping[tuple[str, str], tuple[object, Layer]]
+
 
 def load_settings(
     environment: Mapping[str, str],
@@ -89,52 +95,88 @@ def load_settings(
     Raises: InvalidConfig with every fault of every origin.
     """
     path = config or find_config_file(environment)
-    is_required = config is not None or CONFIG_VARIABLE in environment
+    is_required = config is not None or bool(environment.get(CONFIG_VARIABLE))
     layers = (
         read_file(path, is_required=is_required),
         read_environment(environment),
         Layer(origin="command line", values=overrides or {}),
     )
     faults = [fault for layer in layers for fault in layer.faults]
-    chosen: dict[tuple[str, str], tuple[object, str]] = {}
+    chosen: dict[tuple[str, str], tuple[object, Layer]] = {}
     for layer in layers:
         for (section, key), value in layer.values.items():
             if _is_known(section, key):
-                chosen[section, key] = (value, layer.origin)
+                chosen[section, key] = (value, layer)
             else:
                 faults.append(_describe_unknown(section, key, layer.origin))
-    sections: dict[str, Any] = {}
-    for name, kind in SECTIONS.items():
-        given = {key: value for (section, key), (value, _) in chosen.items() if section == name}
-        try:
-            sections[name] = TypeAdapter(kind).validate_python(given)
-        except ValidationError as error:
-            faults += _describe_faults(name, error, chosen)
-        except InvalidConfig as error:
-            faults += (f"{name}: {fault}" for fault in error.faults)
+    sections: dict[str, Any] = {name: _build_section(name, chosen, faults) for name in SECTIONS}
+    faults += _check_together(sections, chosen)
     if faults:
         raise InvalidConfig(tuple(faults))
     return Settings(
         workspace=_choose_workspace(workspace, environment),
-        config_file=path,
+        config_file=path.absolute(),
         values=tuple(_list_values(sections, chosen)),
         **sections,
     )
 
 
+def setting_fields(section: str) -> tuple[Field[Any], ...]:
+    """The fields of a section that are settings, in order."""
+    return tuple(field for field in fields(SECTIONS[section]) if (section, field.name) not in _NOT_SETTINGS)
+
+
+@cache
+def find_setting_reader(section: str, key: str) -> Reader:
+    """How the value of a setting is read, and what is expected of it."""
+    return find_reader(get_type_hints(SECTIONS[section])[key], RANGES.get((section, key)))
+
+
+def _build_section(name: str, chosen: Chosen, faults: list[str]) -> Any:
+    """The section; what is wrong with a value is added to the faults, and its default stands in for it."""
+    given = {}
+    for (section, key), (value, layer) in chosen.items():
+        if section != name:
+            continue
+        reader = find_setting_reader(section, key)
+        try:
+            given[key] = reader.read(reader.parse(str(value)) if layer.is_text else value)
+        except ValueError as error:
+            what = f": {error}" if str(error) else f" is {shorten(value)}; expected {reader.expected}"
+            faults.append(f"{section}.{key}{what} ({layer.origin})")
+    return SECTIONS[name](**given)
+
+
+def _check_together(sections: Mapping[str, Any], chosen: Chosen) -> Iterator[str]:
+    """What is wrong although each value by itself is right."""
+
+    def origin_of(section: str, key: str) -> str:
+        return chosen[section, key][1].origin if (section, key) in chosen else "default"
+
+    for fault in sections["crawl"].list_faults():
+        yield f"crawl.{fault} ({origin_of('crawl', fault.split(' ', 1)[0].rstrip(':'))})"
+    user_agent = sections["fetch"].user_agent
+    if user_agent is not None:
+        try:
+            check_request_headers((("User-Agent", user_agent),))
+        except FetchFailed as error:
+            yield f"fetch.user_agent is {shorten(user_agent)}: {error.message} ({origin_of('fetch', 'user_agent')})"
+    for key, fault in check_anchors(sections["egress"]):
+        yield f"egress.{key} {fault} ({origin_of('egress', key)})"
+
+
 def _choose_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
     if named is None and environment.get(WORKSPACE_VARIABLE):
         named = Path(environment[WORKSPACE_VARIABLE])
-    return (named or user_data_path("mudroom", appauthor=False)).absolute()
+    if named is None:
+        named = user_data_path("mudroom", appauthor=False)
+        if not named.is_absolute():
+            named = Path("~/.local/share/mudroom").expanduser()
+    return named.absolute()
 
 
 def _is_known(section: str, key: str) -> bool:
     return section in SECTIONS and key in {field.name for field in setting_fields(section)}
-
-
-def setting_fields(section: str) -> tuple[Field[Any], ...]:
-    """The fields of a section that are settings, in order."""
-    return tuple(field for field in fields(SECTIONS[section]) if (section, field.name) not in _NOT_SETTINGS)
 
 
 def _describe_unknown(section: str, key: str, origin: str) -> str:
@@ -144,23 +186,13 @@ def _describe_unknown(section: str, key: str, origin: str) -> str:
     return f"{section}.{key}: no such key; expected one of {keys} ({origin})"
 
 
-def _describe_faults(
-    section: str, error: ValidationError, chosen: Mapping[tuple[str, str], tuple[object, str]]
-) -> Iterator[str]:
-    for fault in error.errors(include_url=False, include_context=False):
-        key = str(fault["loc"][0]) if fault["loc"] else ""
-        value, origin = chosen.get((section, key), (fault["input"], "default"))
-        expected = fault["msg"].removeprefix("Value error, ")
-        name = f"{section}.{key}" if key else f"[{section}]"
-        yield f"{name} is {value!r:.200}; {expected} ({origin})"
-
-
-def _list_values(
-    sections: Mapping[str, object], chosen: Mapping[tuple[str, str], tuple[object, str]]
-) -> Iterator[SettingValue]:
+def _list_values(sections: Mapping[str, object], chosen: Chosen) -> Iterator[SettingValue]:
     for name, section in sections.items():
         for field in setting_fields(name):
-            _, origin = chosen.get((name, field.name), (MISSING, "default"))
+            given = chosen.get((name, field.name))
             yield SettingValue(
-                section=name, key=field.name, value=getattr(section, field.name), origin=origin
+                section=name,
+                key=field.name,
+                value=getattr(section, field.name),
+                origin=given[1].origin if given else "default",
             )

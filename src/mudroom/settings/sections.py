@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
-
-from pydantic import BeforeValidator
+from typing import Literal
 
 from mudroom.address import AllowedOrigin, IPNetwork
 from mudroom.jail import GuestSharing
 from mudroom.model import Isolation
 from mudroom.screen import WarnHandling
+from mudroom.settings.values import Host
 from mudroom.snapshot import KeepRule
 
 __all__ = ["ArchiveSettings", "EgressSettings", "FetchSettings", "JailSettings", "McpSettings"]
 
 _MIB = 1024 * 1024
-
-
-def _parse_origin(text: object) -> AllowedOrigin:
-    if isinstance(text, AllowedOrigin):
-        return text
-    return AllowedOrigin.parse(str(text))
-
-
-Origin = Annotated[AllowedOrigin, BeforeValidator(_parse_origin)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,17 +24,17 @@ class EgressSettings:
 
     ports: frozenset[int] = frozenset({80, 443})
     """TCP ports that may be reached."""
-    allow_origins: tuple[Origin, ...] = ()
+    allow_origins: tuple[AllowedOrigin, ...] = ()
     """Exact origins opened although they are not public, such as http://127.0.0.1:8000."""
     allow_networks: tuple[IPNetwork, ...] = ()
     """Networks opened although they are not public, such as 10.20.0.0/16, for URLs that you name."""
-    deny_hosts: frozenset[str] = frozenset()
+    deny_hosts: frozenset[Host] = frozenset()
     """Hosts refused with their subdomains, on every hop."""
     deny_networks: tuple[IPNetwork, ...] = ()
     """Networks refused, on every hop."""
     ca_file: str | None = None
     """PEM file of further trust anchors, valid for ca_hosts only."""
-    ca_hosts: frozenset[str] = frozenset()
+    ca_hosts: frozenset[Host] = frozenset()
     """The hosts for which ca_file is valid."""
 
 
@@ -88,7 +78,7 @@ class ArchiveSettings:
 class McpSettings:
     """What agents may do."""
 
-    allow_origins: tuple[Origin, ...] = ()
+    allow_origins: tuple[AllowedOrigin, ...] = ()
     """Exact origins that count as named by you when an agent names them."""
     warn: WarnHandling = WarnHandling.QUARANTINE
     """flag, quarantine or block documents with a warning."""
