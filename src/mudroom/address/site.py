@@ -24,7 +24,7 @@ def registrable_domain(host: str) -> str | None:
     Shapes: `host` as `ParsedUrl.host`; None for an address, a single label, and a public suffix
     itself. A suffix that the list does not know counts as one label, as the list's algorithm says.
     """
-    if ":" in host or host[-1:].isdigit():
+    if ":" in host or host.rpartition(".")[2].isdigit():
         return None
     parts = _extract.extract_str(host)
     if parts.suffix:

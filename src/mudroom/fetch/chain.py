@@ -24,6 +24,7 @@ class Chain:
 
     __slots__ = (
         "_first",
+        "_normalized",
         "_policy",
         "_request",
         "_seen",
@@ -32,6 +33,7 @@ class Chain:
         "headers",
         "hops",
         "method",
+        "requested_url",
         "scope",
     )
 
@@ -45,18 +47,14 @@ class Chain:
         self.hops: list[Hop] = []
         self.current = self._judge(request.url, request.base)
         self._first = self.current.url
-        self._seen = {(self.method, self._first.normalized)}
-
-    @property
-    def requested_url(self) -> str:
-        """The URL that was asked for, in normal form."""
-        return self._first.normalized
+        self.requested_url = self._normalized = self._first.normalized
+        self._seen = {(self.method, self._normalized)}
 
     def record(self, response: WireResponse, exception: str | None) -> None:
         """Note the hop that was just made."""
         self.hops.append(
             Hop(
-                url=self.current.url.normalized,
+                url=self._normalized,
                 address=response.address,
                 status=response.status,
                 protocol=response.protocol,
@@ -86,7 +84,8 @@ class Chain:
         if not keeps_body:
             self.method, self.body = method, b""
         self.current = target
-        step = (method, target.url.normalized)
+        self._normalized = target.url.normalized
+        step = (method, self._normalized)
         if step in self._seen:
             raise EgressRefused(Code.REDIRECT_LOOP, f"{here.host} redirects in a circle")
         self._seen.add(step)

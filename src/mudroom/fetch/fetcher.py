@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import lru_cache
 
 from mudroom.address import EgressPolicy, IPAddress, RefusedAnswers, judge_answers
 from mudroom.clock import Clock
@@ -57,6 +56,7 @@ class Fetcher:
         self._clock = clock
         self._slots = slots if slots is not None else OriginSlots()
         self._profile = options.headers
+        self._limits = self._last_capped = options.limits
 
     async def fetch(self, request: FetchRequest) -> Fetched:
         """The whole answer to a request; any status is a result.
@@ -120,6 +120,7 @@ class Fetcher:
         check_method(request.method)
         check_request_headers(request.headers)
         chain = Chain(request, self._policy)
+        response: WireResponse | None = None
         try:
             while True:
                 addresses, exceptions = await self._clear(request, chain)
@@ -136,18 +137,19 @@ class Fetcher:
                     chain.follow(response)
         except MudroomError as error:
             error.hops = tuple(chain.hops)
+            error.wire_bytes = response.received_bytes if response is not None else 0
             raise
 
     async def _clear(
         self, request: FetchRequest, chain: Chain
-    ) -> tuple[tuple[IPAddress, ...], dict[str, str | None]]:
-        """The addresses that the hop may dial, and the exception behind each."""
+    ) -> tuple[tuple[IPAddress, ...], dict[str, str]]:
+        """The addresses that the hop may dial, and the exceptions behind those that need one."""
         target = chain.current
         url = target.url
         if request.hop_check is not None:
             await request.hop_check(url)
         if url.address is not None:
-            return (url.address,), {str(url.address): target.exception}
+            return (url.address,), {} if target.exception is None else {str(url.address): target.exception}
         answers = judge_answers(
             await self._resolver.resolve(url.host),
             self._policy,
@@ -158,7 +160,10 @@ class Fetcher:
         if isinstance(answers, RefusedAnswers):
             kind = FetchFailed if answers.code is Code.DNS_FAILURE else EgressRefused
             raise kind(answers.code, answers.message)
-        return answers.addresses, {str(verdict.address): verdict.exception for verdict in answers.verdicts}
+        exceptions = {
+            str(one.address): one.exception for one in answers.verdicts if one.exception is not None
+        }
+        return answers.addresses, exceptions
 
     def _wire_request(
         self, request: FetchRequest, chain: Chain, addresses: tuple[IPAddress, ...]
@@ -170,10 +175,16 @@ class Fetcher:
             method=chain.method,
             headers=_merge(self._profile, chain.headers) if chain.headers else self._profile,
             body=chain.body,
-            limits=_with_cap(self._options.limits, request.max_body_bytes),
+            limits=self._limits if request.max_body_bytes is None else self._capped(request.max_body_bytes),
             ca_file=self._options.trust_anchors.get(url.host),
             partition=request.partition,
         )
+
+    def _capped(self, max_body_bytes: int) -> NetLimits:
+        """The profile's limits with another cap; the last one is kept, since most callers have one."""
+        if self._last_capped.max_body_bytes != max_body_bytes:
+            self._last_capped = replace(self._limits, max_body_bytes=max_body_bytes)
+        return self._last_capped
 
     def _max_decoded(self, request: FetchRequest) -> int:
         limit = request.max_decoded_bytes
@@ -197,7 +208,3 @@ def _merge(profile: Headers, headers: Headers) -> Headers:
     given = {name.lower() for name, _ in headers}
     return tuple(field for field in profile if field[0].lower() not in given) + headers
 
-
-@lru_cache(maxsize=64)
-def _with_cap(limits: NetLimits, max_body_bytes: int | None) -> NetLimits:
-    return limits if max_body_bytes is None else replace(limits, max_body_bytes=max_body_bytes)

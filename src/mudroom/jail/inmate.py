@@ -9,12 +9,13 @@ from typing import TypeVar
 
 from mudroom.errors import Code, ContentRefused, GuestFailed
 from mudroom.jail.channel import Answer, GuestChannel, GuestGoneError
-from mudroom.jail.launch import GuestProcess, Launcher
+from mudroom.jail.launch import Launcher
 from mudroom.jail.options import GuestRole, JailOptions
+from mudroom.jail.process import GuestProcess
 from mudroom.model import Isolation
 from mudroom.wire import FrameKind, GuestHello, GuestReady, decode_failure, decode_ready, encode_hello, refuse
 
-__all__ = ["Inmate", "SiteKey"]
+__all__ = ["Inmate", "SiteKey", "judge_lock"]
 
 T = TypeVar("T")
 SiteKey = tuple[str, str]
@@ -51,7 +52,7 @@ class Inmate:
         try:
             async with asyncio.timeout(options.start_timeout_seconds):
                 await inmate._greet(role)
-            _judge_lock(inmate.ready, launcher.isolation)
+            judge_lock(inmate.ready, launcher.isolation)
             process.settle()
         except (GuestFailed, GuestGoneError, TimeoutError) as error:
             said = process.read_stderr() or _describe(error)
@@ -171,7 +172,7 @@ class Inmate:
         return "of nobody" if self.key is None else f"of {self.key[1]}"
 
 
-def _judge_lock(ready: GuestReady, isolation: Isolation) -> None:
+def judge_lock(ready: GuestReady, isolation: Isolation) -> None:
     """Nothing, if the lock holds what its level promises. Raises GuestFailed(JAIL_UNAVAILABLE)."""
     if isolation is Isolation.PROCESS:
         return

@@ -12,6 +12,7 @@ What is shared between requests, and with whom:
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 from collections import OrderedDict, deque
 from collections.abc import Mapping
@@ -26,7 +27,7 @@ from mudroom.net.driver import CurlDriver
 from mudroom.net.exchange import Exchange
 from mudroom.net.faults import proxy_note
 from mudroom.net.handle import CurlHandle
-from mudroom.net.headers import check_method, encode_headers
+from mudroom.net.headers import check_method
 from mudroom.net.transport import WireRequest
 
 __all__ = ["CurlTransport"]
@@ -39,10 +40,12 @@ _MAX_WARM_ORIGINS = 1024
 class _Partition:
     """One connection pool and its spare handles."""
 
-    __slots__ = ("_driver", "_spare", "exchanges", "proxy_note", "warm")
+    __slots__ = ("_alarm", "_driver", "_loop", "_spare", "exchanges", "proxy_note", "warm")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, note: str) -> None:
+        self._loop = loop
         self._driver = CurlDriver(loop)
+        self._alarm: asyncio.TimerHandle | None = None
         self._spare: list[CurlHandle] = []
         self.proxy_note = note
         self.exchanges: set[Exchange] = set()
@@ -53,6 +56,22 @@ class _Partition:
 
     def run(self, handle: CurlHandle) -> None:
         self._driver.add(handle)
+
+    def forget_idle(self) -> None:
+        self._driver.forget_idle()
+
+    def arm(self, deadline: float) -> None:
+        if self._alarm is None or self._alarm.when() > deadline:
+            if self._alarm is not None:
+                self._alarm.cancel()
+            self._alarm = self._loop.call_at(deadline, self._on_alarm)
+
+    def _on_alarm(self) -> None:
+        self._alarm = None
+        now = self._loop.time()
+        deadline = min((exchange.check(now) for exchange in list(self.exchanges)), default=math.inf)
+        if deadline < math.inf:
+            self.arm(deadline)
 
     def give_back(self, handle: CurlHandle, *, is_clean: bool) -> None:
         handle.owner = None
@@ -71,6 +90,8 @@ class _Partition:
     def close(self) -> None:
         for exchange in list(self.exchanges):
             exchange.close()
+        if self._alarm is not None:
+            self._alarm.cancel()
         self._driver.close()
         for handle in self._spare:
             handle.close()
@@ -93,7 +114,8 @@ class _Opening:
         except BaseException:
             self._close()
             raise
-        self._partition.remember(self._request.url.origin, self._exchange.address)
+        if len(self._request.addresses) > 1:
+            self._partition.remember(self._request.url.origin, self._exchange.address)
         return self._exchange
 
     async def __aexit__(
@@ -130,7 +152,6 @@ class CurlTransport:
 
     def _begin(self, request: WireRequest) -> tuple[_Partition, Exchange]:
         check_method(request.method)
-        encode_headers(request.headers, has_body=request.method not in {"GET", "HEAD"})
         if not request.addresses:
             raise FetchFailed(Code.CONNECT_FAILED, f"no address of {request.url.host} may be dialled")
         if self._is_closed:
@@ -138,7 +159,9 @@ class CurlTransport:
         bundle = None if request.ca_file is None else self._bundle(request.ca_file)
         loop = asyncio.get_running_loop()
         partition = self._partition(request.partition, loop)
-        addresses = _in_turn(request.addresses, partition.warm.get(request.url.origin))
+        addresses = tuple(map(str, request.addresses))
+        if len(addresses) > 1:
+            addresses = _in_turn(request.addresses, partition.warm.get(request.url.origin))
         exchange = Exchange(request, addresses, partition, loop, bundle)
         partition.exchanges.add(exchange)
         return partition, exchange
@@ -177,13 +200,11 @@ def _in_turn(addresses: tuple[IPAddress, ...], warm: str | None) -> tuple[str, .
 
     Source: RFC 8305 section 4.
     """
-    texts = [str(address) for address in addresses]
-    if len(texts) > 1:
-        first = addresses[0].version
-        same = deque(text for text, one in zip(texts, addresses, strict=True) if one.version == first)
-        other = deque(text for text, one in zip(texts, addresses, strict=True) if one.version != first)
-        texts = [queue.popleft() for _ in texts for queue in (same, other) if queue]
-        if warm in texts:
-            texts.remove(warm)
-            texts.insert(0, warm)
+    first = addresses[0].version
+    same = deque(str(address) for address in addresses if address.version == first)
+    other = deque(str(address) for address in addresses if address.version != first)
+    texts = [queue.popleft() for _ in addresses for queue in (same, other) if queue]
+    if warm in texts:
+        texts.remove(warm)
+        texts.insert(0, warm)
     return tuple(texts)

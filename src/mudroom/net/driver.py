@@ -4,11 +4,17 @@ Rules that hold in this file:
 1. libcurl may not be re-entered: what a callback of a transfer decides is done by its return value, or
    later by `loop.call_soon`. Handles are added and removed only outside callbacks.
 2. libcurl asks for one timer; it is armed anew only when it must fire earlier than armed.
+3. Its sockets wait in an epoll of our own, which the loop watches as one file. A socket that libcurl lets
+   go of (a connection that turned idle, most often) stays in it, so that the next request costs no system
+   call. The kernel drops closed sockets by itself, and its numbers come back only with a new socket:
+   `forget_idle` is called before each of those. An event on an idle socket takes it out.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import select
 from typing import Any
 
 import pycurl
@@ -18,6 +24,13 @@ from mudroom.net.handle import CurlHandle
 __all__ = ["CurlDriver"]
 
 _MAX_IDLE_CONNECTIONS = 64
+_READABLE = select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR | select.EPOLLRDHUP
+_POLL_REMOVE: int = pycurl.POLL_REMOVE
+_EVENTS = {
+    pycurl.POLL_IN: select.EPOLLIN,
+    pycurl.POLL_OUT: select.EPOLLOUT,
+    pycurl.POLL_INOUT: select.EPOLLIN | select.EPOLLOUT,
+}
 
 
 class CurlDriver:
@@ -27,14 +40,29 @@ class CurlDriver:
     handle has left the pool.
     """
 
-    __slots__ = ("_armed", "_deadline", "_is_acting", "_is_closed", "_loop", "_multi", "_running", "_wanted")
+    __slots__ = (
+        "_alarm",
+        "_deadline",
+        "_epoll",
+        "_is_acting",
+        "_is_closed",
+        "_loop",
+        "_multi",
+        "_registered",
+        "_running",
+        "_wanted",
+    )
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._multi = pycurl.CurlMulti()
+        self._epoll = select.epoll()
         self._running: dict[Any, CurlHandle] = {}
-        self._wanted: dict[int, int] = {}
-        self._armed: asyncio.TimerHandle | None = None
+        self._registered: dict[int, int] = {}
+        """Sockets in the epoll, and for which events."""
+        self._wanted: set[int] = set()
+        """Those of them that libcurl wants to hear of."""
+        self._alarm: asyncio.TimerHandle | None = None
         self._deadline: float | None = None
         self._is_acting = False
         self._is_closed = False
@@ -42,11 +70,7 @@ class CurlDriver:
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
         self._multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_MULTIPLEX)
         self._multi.setopt(pycurl.M_MAXCONNECTS, _MAX_IDLE_CONNECTIONS)
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether no transfer is running."""
-        return not self._running
+        loop.add_reader(self._epoll.fileno(), self._on_ready)
 
     def add(self, handle: CurlHandle) -> None:
         """Start a transfer; its first steps are taken at once, and it may finish before this returns."""
@@ -60,38 +84,56 @@ class CurlDriver:
         if self._running.pop(handle.curl, None) is not None and not self._is_closed:
             self._multi.remove_handle(handle.curl)
 
+    def forget_idle(self) -> None:
+        """Take the idle sockets out: a new one may get the number of one that was closed meanwhile."""
+        for fd in self._registered.keys() - self._wanted:
+            self._unregister(fd)
+
     def close(self) -> None:
-        """Close the pool and all its connections; running transfers must have been removed."""
+        """Close the pool and all its connections; running transfers end without a word."""
         if self._is_closed:
             return
         for handle in list(self._running.values()):
             self.remove(handle)
         self._is_closed = True
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._loop.remove_reader(self._epoll.fileno())
         self._multi.close()
-        if self._armed is not None:
-            self._armed.cancel()
-        for fd in list(self._wanted):
-            self._watch(fd, pycurl.POLL_REMOVE)
+        self._epoll.close()
 
     def _on_socket(self, what: int, fd: int, _multi: object, _data: object) -> None:
-        self._watch(fd, what)
+        if self._is_closed:
+            return
+        if what == _POLL_REMOVE:
+            self._wanted.discard(fd)
+            return
+        self._wanted.add(fd)
+        events = _EVENTS[what]
+        had = self._registered.get(fd)
+        if had == events:
+            return
+        self._registered[fd] = events
+        if had is None:
+            self._epoll.register(fd, events)
+        else:
+            self._epoll.modify(fd, events)
 
-    def _watch(self, fd: int, what: int) -> None:
-        wanted = 0 if what == pycurl.POLL_REMOVE else what
-        had = self._wanted.pop(fd, 0)
-        if wanted:
-            self._wanted[fd] = wanted
-        changed = had ^ wanted
-        if changed & pycurl.POLL_IN:
-            if wanted & pycurl.POLL_IN:
-                self._loop.add_reader(fd, self._act, fd, pycurl.CSELECT_IN)
-            else:
-                self._loop.remove_reader(fd)
-        if changed & pycurl.POLL_OUT:
-            if wanted & pycurl.POLL_OUT:
-                self._loop.add_writer(fd, self._act, fd, pycurl.CSELECT_OUT)
-            else:
-                self._loop.remove_writer(fd)
+    def _unregister(self, fd: int) -> None:
+        del self._registered[fd]
+        with contextlib.suppress(OSError):  # closed meanwhile: the kernel has dropped it
+            self._epoll.unregister(fd)
+
+    def _on_ready(self) -> None:
+        for fd, events in self._epoll.poll(0):
+            if fd in self._wanted:
+                readable = pycurl.CSELECT_IN if events & _READABLE else 0
+                writable = pycurl.CSELECT_OUT if events & select.EPOLLOUT else 0
+                self._act(fd, readable | writable)
+            elif fd in self._registered:
+                self._unregister(fd)
+            if self._is_closed:
+                return
 
     def _on_timer(self, milliseconds: int) -> None:
         self._deadline = None if milliseconds < 0 else self._loop.time() + milliseconds / 1000
@@ -102,13 +144,13 @@ class CurlDriver:
         deadline = self._deadline
         if deadline is None or self._is_closed:
             return
-        if self._armed is None or self._armed.when() > deadline:
-            if self._armed is not None:
-                self._armed.cancel()
-            self._armed = self._loop.call_at(deadline, self._on_alarm)
+        if self._alarm is None or self._alarm.when() > deadline:
+            if self._alarm is not None:
+                self._alarm.cancel()
+            self._alarm = self._loop.call_at(deadline, self._on_alarm)
 
     def _on_alarm(self) -> None:
-        self._armed = None
+        self._alarm = None
         if self._deadline is None or self._is_closed:
             return
         if self._deadline > self._loop.time():
@@ -118,14 +160,13 @@ class CurlDriver:
             self._act(pycurl.SOCKET_TIMEOUT, 0)
 
     def _act(self, fd: int, events: int) -> None:
-        if self._is_closed:
-            return
         self._is_acting = True
         _, running = self._multi.socket_action(fd, events)
         if running < len(self._running):
             self._collect()
         self._is_acting = False
-        self._arm()
+        if self._deadline is not None:
+            self._arm()
 
     def _collect(self) -> None:
         waiting = 1

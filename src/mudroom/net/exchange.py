@@ -6,12 +6,14 @@ States, each with its deadline; every end is typed:
       connect                response              idle, total
       (the next address after a quarter of a second, or when one fails)
 
-Time is the event loop's. One timer runs for an exchange; it is armed anew only when it must fire earlier.
+Time is the event loop's. The exchanges of a pool share one timer, which is armed anew only when it must fire
+earlier; it then asks each of them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 from collections import deque
 from collections.abc import AsyncIterator
@@ -49,6 +51,14 @@ class HandlePool(Protocol):
         """A handle that is free."""
         ...
 
+    def arm(self, deadline: float) -> None:
+        """Have `Exchange.check` called at this time at the latest."""
+        ...
+
+    def forget_idle(self) -> None:
+        """Get ready for a new socket."""
+        ...
+
     def run(self, handle: CurlHandle) -> None:
         """Start a prepared handle's transfer; it may finish before this returns."""
         ...
@@ -76,7 +86,6 @@ class Exchange:
         "_connect_deadline",
         "_fault",
         "_handles",
-        "_header_bytes",
         "_headers",
         "_high_water",
         "_interim",
@@ -87,10 +96,8 @@ class Exchange:
         "_next_address_at",
         "_phase",
         "_pool",
-        "_raw_lines",
         "_request",
         "_started_at",
-        "_timer",
         "_total_deadline",
         "_waiter",
         "_waiting_bytes",
@@ -122,11 +129,8 @@ class Exchange:
         self._phase = _Phase.CONNECTING
         self._fault: MudroomError | None = None
         self._waiter: asyncio.Future[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
         self._lines: list[bytes] = []
-        self._raw_lines: list[bytes] = []
         self._headers: Headers | None = None
-        self._header_bytes = 0
         self._interim = 0
         self._chunks: deque[bytes] = deque()
         self._waiting_bytes = 0
@@ -149,20 +153,20 @@ class Exchange:
     @property
     def raw_header(self) -> bytes:
         """Status line and header lines as received."""
-        return b"".join(self._raw_lines)
+        return b"".join(self._lines)
 
     @property
     def headers(self) -> Headers:
         """The header fields in order, duplicates kept."""
         if self._headers is None:
-            self._headers = parse_fields(self._raw_lines[1:])
+            self._headers = parse_fields(self._lines[1:])
         return self._headers
 
     async def open(self) -> None:
         """Send the request and wait for the headers of the final answer."""
         self._dial_next()
         if self._phase is not _Phase.DONE:
-            self._timer = self._loop.call_at(self._deadline(), self._on_timer)
+            self._pool.arm(self.deadline())
         while self._phase in {_Phase.CONNECTING, _Phase.WAITING}:
             await self._wait()
         if self._fault is not None and not self.status:
@@ -205,6 +209,7 @@ class Exchange:
 
     def may_dial(self, address: str, port: int) -> bool:
         """Whether a socket may be opened to this peer."""
+        self._pool.forget_idle()
         return self._phase is not _Phase.DONE and self._is_judged(address, port)
 
     def may_send(self, handle: CurlHandle, address: str, port: int) -> bool:
@@ -215,20 +220,37 @@ class Exchange:
         self.address = address
         if self._phase is _Phase.CONNECTING:
             self._phase = _Phase.WAITING
-            self._arm()
+            self._pool.arm(self.deadline())
         if len(self._handles) > 1:
             self._loop.call_soon(self._drop_losers)
         return True
 
-    def on_header(self, line: bytes) -> bool:
-        """Take one header line; False ends the transfer."""
-        self._header_bytes += len(line)
-        if self._header_bytes > self._request.limits.max_header_bytes:
-            return self._refuse(Code.HEADERS_TOO_LARGE, "sent more headers than are read")
+    def on_header_block(self, lines: list[bytes]) -> bool:
+        """Take the lines of a header block; False ends the transfer."""
         if self._phase is _Phase.READING:
             return True  # trailers: counted, not kept
-        self._lines.append(line)
-        return self._end_block() if line in {b"\r\n", b"\n"} else True
+        version, _, rest = lines[0].decode("latin-1").strip().partition(" ")
+        code, _, reason = rest.partition(" ")
+        status = int(code) if code.isascii() and code.isdecimal() else 0
+        if status == _SWITCHING_PROTOCOLS or not status:
+            return self._refuse(Code.PROTOCOL_ERROR, "answered with a switch of protocols or no status")
+        if status < _FINAL:
+            self._interim += 1
+            if self._interim > self._request.limits.max_interim_responses:
+                return self._refuse(Code.PROTOCOL_ERROR, "sent interim answers without end")
+            return True
+        self._lines = lines
+        self.status, self.reason, self.protocol = status, reason.strip(), version
+        self._phase = _Phase.READING
+        self._last_bytes_at = now = self._loop.time()
+        self._total_deadline = now + self._request.limits.total_timeout_seconds
+        self._pool.arm(self.deadline())
+        self._wake()
+        return True
+
+    def on_header_flood(self) -> None:
+        """More header bytes came than may come."""
+        self._refuse(Code.HEADERS_TOO_LARGE, "sent more headers than are read")
 
     def on_body(self, data: bytes) -> int | None:
         """Take body bytes, or make the peer wait."""
@@ -270,6 +292,7 @@ class Exchange:
         )
         handle = self._pool.take()
         handle.owner = self
+        self._handles.append(handle)
         request = self._request
         handle.prepare(
             request.url,
@@ -278,8 +301,8 @@ class Exchange:
             headers=request.headers,
             body=request.body,
             ca_bundle=self._ca_bundle,
+            max_header_bytes=request.limits.max_header_bytes,
         )
-        self._handles.append(handle)
         self._pool.run(handle)
 
     def _drop_losers(self) -> None:
@@ -296,28 +319,6 @@ class Exchange:
             f"the connection for {self._request.url.host} would have gone to another address than the one judged",
         )
         return False
-
-    def _end_block(self) -> bool:
-        version, _, rest = self._lines[0].decode("latin-1").strip().partition(" ")
-        code, _, reason = rest.partition(" ")
-        status = int(code) if code.isascii() and code.isdecimal() else 0
-        if status == _SWITCHING_PROTOCOLS or not status:
-            return self._refuse(Code.PROTOCOL_ERROR, "answered with a switch of protocols or no status")
-        if status < _FINAL:
-            self._interim += 1
-            self._lines.clear()
-            if self._interim > self._request.limits.max_interim_responses:
-                return self._refuse(Code.PROTOCOL_ERROR, "sent interim answers without end")
-            return True
-        self._raw_lines = self._lines
-        self.status, self.reason = status, reason.strip()
-        self.protocol = "HTTP/2" if version == "HTTP/2" else version
-        self._phase = _Phase.READING
-        self._last_bytes_at = now = self._loop.time()
-        self._total_deadline = now + self._request.limits.total_timeout_seconds
-        self._arm()
-        self._wake()
-        return True
 
     def _refuse(self, code: Code, what: str) -> bool:
         self._fault = FetchFailed(code, f"{self._request.url.host} {what}")
@@ -355,16 +356,13 @@ class Exchange:
         except pycurl.error as error:
             self._end(self._fault or self._fault_of(int(error.args[0]), str(error.args[-1])))
         else:
-            self._arm()
+            self._pool.arm(self.deadline())
 
     def _end(self, fault: MudroomError | None) -> None:
         if self._phase is _Phase.DONE:
             return
         self._phase = _Phase.DONE
         self._fault = fault
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
         for handle in self._handles:
             self._pool.give_back(handle, is_clean=False)
         self._handles.clear()
@@ -383,35 +381,28 @@ class Exchange:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    def _deadline(self) -> float:
+    def deadline(self) -> float:
+        """When something must have happened; infinite once it has ended."""
         limits = self._request.limits
         if self._phase is _Phase.CONNECTING:
             return min(self._connect_deadline, self._next_address_at)
         if self._phase is _Phase.WAITING:
             return self._started_at + limits.response_timeout_seconds
+        if self._phase is _Phase.DONE:
+            return math.inf
         if self._is_paused:
             return self._total_deadline
         return min(self._last_bytes_at + limits.idle_timeout_seconds, self._total_deadline)
 
-    def _arm(self) -> None:
-        deadline = self._deadline()
-        if self._timer is not None and self._timer.when() > deadline:
-            self._timer.cancel()
-            self._timer = self._loop.call_at(deadline, self._on_timer)
-
-    def _on_timer(self) -> None:
-        now = self._loop.time()
+    def check(self, now: float) -> float:
+        """Do what is due now: dial the next address or give up. Gives the next deadline."""
         if self._phase is _Phase.CONNECTING and self._next_address_at <= now < self._connect_deadline:
             self._next_address_at = self._connect_deadline
             if self._addresses:
                 self._dial_next()
-        if self._phase is _Phase.DONE:
-            return
-        deadline = self._deadline()
-        if now < deadline:
-            self._timer = self._loop.call_at(deadline, self._on_timer)
-        else:
+        if self._phase is not _Phase.DONE and self.deadline() <= now:
             self._end(self._timed_out(now))
+        return self.deadline()
 
     def _timed_out(self, now: float) -> FetchFailed:
         host = self._request.url.host

@@ -30,6 +30,7 @@ _READ_BYTES = 64 * 1024
 _POOL_IDLE_SECONDS = 90
 _KEEPALIVE_SECONDS = 60
 _ABORT = -1
+_EMPTY_LINE = 2
 _BAD_SOCKET: int = pycurl.SOCKET_BAD
 _MAY_SEND: int = pycurl.PREREQFUNC_OK
 _MAY_NOT_SEND: int = pycurl.PREREQFUNC_ABORT
@@ -46,8 +47,12 @@ class HandleOwner(Protocol):
         """Whether the request may go out on the connection to this peer."""
         ...
 
-    def on_header(self, line: bytes) -> bool:
-        """Take one header line; False ends the transfer."""
+    def on_header_block(self, lines: list[bytes]) -> bool:
+        """Take the lines of a header block, or of trailers; False ends the transfer."""
+        ...
+
+    def on_header_flood(self) -> None:
+        """More header bytes came than may come; the transfer ends."""
         ...
 
     def on_body(self, data: bytes) -> int | None:
@@ -77,7 +82,17 @@ class _Descriptor:
 class CurlHandle:
     """A reusable easy handle whose callbacks go to its present owner."""
 
-    __slots__ = ("_ca_bundle", "_connect_to", "_headers", "_method", "_origin", "curl", "owner")
+    __slots__ = (
+        "_ca_bundle",
+        "_connect_to",
+        "_header_bytes_left",
+        "_headers",
+        "_lines",
+        "_method",
+        "_origin",
+        "curl",
+        "owner",
+    )
 
     def __init__(self) -> None:
         self.curl = pycurl.Curl()
@@ -87,6 +102,8 @@ class CurlHandle:
         self._headers: Headers | None = None
         self._method = "GET"
         self._ca_bundle: bytes | None = None
+        self._header_bytes_left = 0
+        self._lines: list[bytes] = []
         self._set_constants()
 
     def prepare(
@@ -98,9 +115,12 @@ class CurlHandle:
         headers: Headers,
         body: bytes,
         ca_bundle: bytes | None,
+        max_header_bytes: int,
     ) -> None:
         """Set what this request needs and the one before did not have."""
         curl = self.curl
+        self._header_bytes_left = max_header_bytes
+        self._lines = []
         origin = url.origin
         if origin != self._origin:
             curl.setopt(pycurl.URL, f"{origin}/")
@@ -192,7 +212,22 @@ class CurlHandle:
         return _MAY_NOT_SEND
 
     def _on_header(self, line: bytes) -> int | None:
-        return None if self.owner is not None and self.owner.on_header(line) else _ABORT
+        self._header_bytes_left -= len(line)
+        self._lines.append(line)
+        if len(line) > _EMPTY_LINE and self._header_bytes_left >= 0:
+            return None
+        return self._end_of_block(line)
+
+    def _end_of_block(self, line: bytes) -> int | None:
+        if self.owner is None:
+            return _ABORT
+        if self._header_bytes_left < 0:
+            self.owner.on_header_flood()
+            return _ABORT
+        if line not in {b"\r\n", b"\n"}:
+            return None
+        lines, self._lines = self._lines, []
+        return None if self.owner.on_header_block(lines) else _ABORT
 
     def _on_body(self, data: bytes) -> int | None:
         return _ABORT if self.owner is None else self.owner.on_body(data)

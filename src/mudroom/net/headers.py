@@ -30,6 +30,7 @@ _OURS = frozenset(
         "upgrade",
     }
 )
+_FRAMING_LENGTHS = frozenset({len("content-length"), len("transfer-encoding")})
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -87,14 +88,12 @@ def parse_fields(lines: Sequence[bytes]) -> Headers:
     Source: RFC 9112 section 5; RFC 9110 section 5.5.
     """
     fields: list[tuple[str, str]] = []
-    for line in lines:
-        text = line.decode("latin-1")
-        if text[:1] in {" ", "\t"} and fields:
-            name, value = fields[-1]
-            fields[-1] = (name, f"{value} {text.strip()}".strip())
-            continue
+    for text in b"".join(lines).decode("latin-1").split("\n"):
         name, colon, value = text.partition(":")
-        if colon:
+        if text[:1] in {" ", "\t"} and fields:
+            last_name, last_value = fields[-1]
+            fields[-1] = (last_name, f"{last_value} {text.strip()}".strip())
+        elif colon:
             fields.append((name.strip(), value.strip()))
     return tuple(fields)
 
@@ -107,6 +106,8 @@ def declared_length(headers: Headers) -> int | None:
     """
     values: set[str] = set()
     for name, value in headers:
+        if len(name) not in _FRAMING_LENGTHS:
+            continue
         lowered = name.lower()
         if lowered == "transfer-encoding":
             return None

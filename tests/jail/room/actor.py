@@ -137,6 +137,9 @@ class Actor:
     def do_create(self, rest: str, nonce: bytes) -> bytes:
         return encode_extracted(document(opened(rest, os.O_CREAT | os.O_WRONLY)))
 
+    def do_environ(self, rest: str, nonce: bytes) -> bytes:
+        return encode_extracted(document(" ".join(sorted(os.environ))))
+
     def do_print(self, rest: str, nonce: bytes) -> bytes:
         sys.stdout.write("x" * 100_000)
         sys.stdout.flush()

@@ -1,0 +1,26 @@
+"""File and environment are read here, once."""
+
+from mudroom.settings.layers import CONFIG_VARIABLE, WORKSPACE_VARIABLE, Layer, find_config_file
+from mudroom.settings.load import Settings, SettingValue, load_settings
+from mudroom.settings.sections import (
+    ArchiveSettings,
+    EgressSettings,
+    FetchSettings,
+    JailSettings,
+    McpSettings,
+)
+
+__all__ = [
+    "CONFIG_VARIABLE",
+    "WORKSPACE_VARIABLE",
+    "ArchiveSettings",
+    "EgressSettings",
+    "FetchSettings",
+    "JailSettings",
+    "Layer",
+    "McpSettings",
+    "SettingValue",
+    "Settings",
+    "find_config_file",
+    "load_settings",
+]
