@@ -36,7 +36,7 @@ fix: $(STAMP) ## Format, and mend what the linter can mend
 	$(BIN)/ruff format
 
 bench: $(STAMP) ## Measure against peers; each benchmark prints ratios
-	@set -e; for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file" $(ARGS); done
+	@set -e; for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python "$$file" $(ARGS); done
 
 docs: $(STAMP) ## Check links, examples and generated pages of the documentation
 	$(BIN)/python docs/generate.py --check

@@ -77,6 +77,7 @@ def test_legacy_pages_are_in_the_charset_they_declare() -> None:
 
 def test_hidden_words_are_not_in_plain_view() -> None:
     assert b"\xf3\xa0\x81\x89" in body_of("/hostile/invisible-characters.html")  # tag capital I
+    assert "I\u200bg\u200bn" in body_of("/hostile/invisible-characters.html").decode()
     assert "Ignore" not in body_of("/hostile/base64.html").decode()
     assert "Ignore all previous" in SAMPLE_FILE.read_text()
 

@@ -141,6 +141,13 @@ async def test_a_path_finds_its_route(target: str, expected: bytes) -> None:
         assert (await exchange(site, get(target))).endswith(expected)
 
 
+async def test_a_route_that_is_added_later_wins_and_hits_are_counted_without_the_query() -> None:
+    async with SiteServer(Route(path="/", body="old")) as site:
+        site.add(Route(path="/", body="new"))
+        assert (await exchange(site, get("/?a=1"))).endswith(b"new")
+        assert site.hits == {("site.test", "/"): 1}
+
+
 async def test_later_hits_get_later_answers_and_the_last_one_stays() -> None:
     route = Route(path="/", body="one", then=(Route(path="/", body="two"), Route(path="/", body="three")))
     async with SiteServer(route) as site:

@@ -90,7 +90,7 @@ class Connection:
         is_bodiless = request.method == "HEAD" or route.status in _BODILESS
         closes = (
             route.closes
-            or route.framing is Framing.UNTIL_CLOSE
+            or (route.declared_length() is None and route.framing is not Framing.CHUNKED)
             or (request.header("connection") or "").lower() == "close"
         )
         self._writer.write(route.interim + _head(route, closes=closes))
@@ -129,6 +129,8 @@ class Connection:
     async def _send(self, data: bytes, *, chunked: bool) -> None:
         if chunked:
             data = b"%x\r\n%b\r\n" % (len(data), data)
+        if self._writer.transport.is_closing():
+            raise ConnectionResetError
         self._writer.write(data)
         await self._writer.drain()
 
@@ -164,10 +166,8 @@ def _head(route: Route, *, closes: bool) -> bytes:
     if route.etag is not None:
         lines.append(f"ETag: {route.etag}")
     lines += (f"{name}: {value}" for name, value in route.headers)
-    length = route.content_length
-    if length is None and route.framing is Framing.LENGTH and route.status not in _BODILESS:
-        length = sum(len(step) for step in route.steps() if isinstance(step, bytes))
-    if length is not None:
+    length = route.declared_length()
+    if length is not None and (route.status not in _BODILESS or route.content_length is not None):
         lines.append(f"Content-Length: {length}")
     if route.framing is Framing.CHUNKED:
         lines.append("Transfer-Encoding: chunked")

@@ -112,6 +112,8 @@ class Route:
     interim: bytes = b""
     """Bytes before the status line: 1xx answers, or garbage."""
     raw: tuple[Step, ...] | None = None
+    frames: tuple[bytes, ...] = ()
+    """HTTP/2 only: frames nobody asked for, sent before the answer (see `http2_frame`)."""
     answer: Answer | None = None
     """Asked for the route to send instead of this one."""
     then: tuple[Route, ...] = field(default=())
@@ -123,6 +125,14 @@ class Route:
             return self.body
         encoded = self.body.encode() if isinstance(self.body, str) else self.body
         return (encoded,) if encoded else ()
+
+    def declared_length(self) -> int | None:
+        """The Content-Length to send; None where the body is chunked or ends with the connection."""
+        if self.content_length is not None or self.framing is not Framing.LENGTH:
+            return self.content_length
+        if any(isinstance(step, Endless) for step in self.steps()):
+            return None
+        return sum(len(step) for step in self.steps() if isinstance(step, bytes))
 
     def nth(self, hit: int) -> Route:
         """The answer to hit number `hit`, from 1."""

@@ -28,6 +28,7 @@ class SeenRequest:
     is_tls: bool
     server_name: str | None = None
     """The name of the TLS handshake (SNI); None when there was none."""
+    protocol: str = "HTTP/1.1"
 
     @property
     def path(self) -> str:

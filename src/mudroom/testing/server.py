@@ -1,7 +1,7 @@
 """An HTTP site inside the test's own process, which can misbehave in every way a real one does.
 
 It speaks HTTP/1.1 by itself, because a server library would refuse to send most of what has to be
-survived. It listens on loopback only, on ports the system chooses.
+survived; HTTP/2 it speaks through h2, where the TLS context offers it. It listens on loopback only, on ports the system chooses.
 
     async with SiteServer(Route(path="/", body="<h1>Hello</h1>")) as site:
         ...                                  # site.url("/"), site.hits, site.requests
@@ -15,8 +15,9 @@ import errno
 import socket
 import ssl
 from collections import Counter
+from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 from weakref import WeakKeyDictionary
 
 from mudroom.testing.connection import Connection
@@ -28,6 +29,24 @@ __all__ = ["SiteServer"]
 _PORT_TRIES = 20
 _TLS_GOODBYE_SECONDS = 1.0
 _NOT_FOUND = Route(path="", status=404, content_type="text/plain; charset=utf-8", body="Nothing here.\n")
+
+
+class _Speaker(Protocol):
+    """A connection of either protocol."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        *,
+        number: int,
+        server_name: str | None,
+        choose: Callable[[SeenRequest], Route],
+    ) -> None: ...
+
+    async def serve(self) -> None: ...
+
+    def abort(self) -> None: ...
 
 
 class SiteServer:
@@ -42,7 +61,7 @@ class SiteServer:
         self._tls = tls
         self._addresses = ("127.0.0.1", "::1") if ipv6 else ("127.0.0.1",)
         self._listeners: list[asyncio.Server] = []
-        self._connections: dict[Connection, asyncio.Task[None]] = {}
+        self._connections: dict[_Speaker, asyncio.Task[None]] = {}
         self._server_names: WeakKeyDictionary[ssl.SSLObject, str] = WeakKeyDictionary()
         self._changed = asyncio.Event()
         self.port = 0
@@ -136,7 +155,7 @@ class SiteServer:
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.total_connections += 1
         tls = writer.get_extra_info("ssl_object")
-        connection = Connection(
+        connection = _speaker(tls)(
             reader,
             writer,
             number=self.total_connections,
@@ -198,6 +217,15 @@ class SiteServer:
 
     async def _wait_for_change(self) -> None:
         await self._changed.wait()
+
+
+def _speaker(tls: ssl.SSLObject | None) -> type[_Speaker]:
+    """What speaks the protocol that the handshake chose."""
+    if tls is not None and tls.selected_alpn_protocol() == "h2":
+        from mudroom.testing.http2 import Http2Connection  # noqa: PLC0415 - few sites need the package h2
+
+        return Http2Connection
+    return Connection
 
 
 def _bind_same_port(addresses: tuple[str, ...]) -> list[socket.socket] | None:
