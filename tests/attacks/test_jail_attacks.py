@@ -22,7 +22,7 @@ from mudroom.model import Isolation, View
 
 ROOM = Path(__file__).parents[1] / "jail" / "room"
 ACTOR = GuestRole(name="actor:Actor", folders=(ROOM,))
-MEMORY = 400 * 1024 * 1024
+MEMORY = 200 * 1024 * 1024
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -37,8 +37,8 @@ async def pool(request: pytest.FixtureRequest) -> AsyncIterator[GuestPool]:
         guests_per_role=1,
         spares_per_role=1,
         max_memory_bytes=MEMORY,
-        wall_seconds=1,
-        cpu_seconds=0.3,
+        wall_seconds=3,
+        cpu_seconds=1,
     )
     opened = GuestPool(options)
     try:
