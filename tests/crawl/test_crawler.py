@@ -179,6 +179,20 @@ async def test_a_page_beyond_what_is_left_of_the_budget_fails_with_its_own_code(
     assert manifest["state"] == "LIMIT_REACHED"
 
 
+async def test_a_page_beyond_its_own_limit_is_too_large_whatever_is_left(bench: Any) -> None:
+    manifest = await bench.crawl(list_site(bench, 1, size=5000), max_page_bytes=1000, **FAST)
+    assert [page["code"] for page in manifest["pages"]] == [None, "BODY_TOO_LARGE"]
+    assert manifest["state"] == "COMPLETE"
+
+
+async def test_a_fault_costs_the_whole_share_since_nobody_counted(bench: Any) -> None:
+    site = list_site(bench, 3, fault=KeyError())
+    manifest = await bench.crawl(site, max_page_bytes=1000, max_total_bytes=2100, concurrency=1, **FAST)
+    assert [page["code"] for page in manifest["pages"]] == [None, "INTERNAL_ERROR", "INTERNAL_ERROR"]
+    assert manifest["wire_bytes"] == 2100
+    assert manifest["state"] == "LIMIT_REACHED"
+
+
 async def test_the_duration_aborts_what_is_on_its_way_and_accounts_for_it(bench: Any) -> None:
     site = list_site(bench, 3, seconds=10_000)
     manifest = await bench.crawl(site, max_duration_seconds=60, **FAST)
@@ -379,6 +393,14 @@ async def test_a_page_that_a_redirect_came_to_first_is_not_fetched_again(bench: 
     assert manifest["state"] == "COMPLETE"
 
 
+async def test_a_redirect_to_another_spelling_of_the_same_page_is_followed(bench: Any) -> None:
+    site = list_site(bench, 0)
+    site[f"{A}/"] = bench.page(links=("/%7Ejo",))
+    site[f"{A}/%7Ejo"] = bench.page(redirect="/~jo")
+    site[f"{A}/~jo"] = bench.page()
+    assert ends(await bench.crawl(site, **FAST))[f"{A}/%7Ejo"] == "STORED"
+
+
 async def test_a_redirect_out_of_the_globs_is_not_requested(bench: Any) -> None:
     site = list_site(bench, 1)
     site[f"{A}/0"] = bench.page(redirect="/logout?now")
@@ -442,6 +464,30 @@ async def test_the_same_link_on_many_pages_is_counted_on_each(bench: Any) -> Non
     site = list_site(bench, 3, links=("http://c.example/",))
     manifest = await bench.crawl(site, **FAST)
     assert manifest["warnings"][0]["message"] == "3 links to 1 other host not followed"
+
+
+async def test_a_query_alone_leads_elsewhere_from_each_page_of_a_folder(bench: Any) -> None:
+    site = {f"{A}/": bench.page(links=("/a", "/b"))}
+    site |= {f"{A}/{name}": bench.page(links=("?more",)) for name in "ab"}
+    await bench.crawl(site, **FAST)
+    assert sorted(bench.fetched()) == [f"{A}/", f"{A}/a", f"{A}/a?more", f"{A}/b", f"{A}/b?more"]
+
+
+async def test_the_same_words_lead_elsewhere_from_another_folder(bench: Any) -> None:
+    site = {f"{A}/": bench.page(links=("/a/", "/b/"))}
+    site |= {f"{A}/{name}/": bench.page(links=("x",)) for name in "ab"}
+    await bench.crawl(site, **FAST)
+    assert {f"{A}/a/x", f"{A}/b/x"} < set(bench.fetched())
+
+
+async def test_a_dropped_link_that_comes_again_is_taken_once_there_is_room(bench: Any) -> None:
+    site = {
+        f"{A}/": bench.page(links=("/1", "/2")),
+        f"{A}/1": bench.page(links=("/2",)),
+        f"{A}/2": bench.page(),
+    }
+    await bench.crawl(site, max_frontier=1, **FAST)
+    assert bench.fetched() == [f"{A}/", f"{A}/1", f"{A}/2"]
 
 
 async def test_links_that_meet_a_full_frontier_are_dropped_but_discovered(bench: Any) -> None:

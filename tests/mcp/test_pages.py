@@ -17,6 +17,7 @@ from mudroom.mcp.pages import split_pages
         ("one\n\n\n\ntwo", 8, ("one\n\n\n\n", "two")),
         ("```\na\n\nb\n```\n\nend", 15, ("```\na\n\nb\n```\n\n", "end")),
         ("~~~\n```\n\nx\n~~~\n\nend", 17, ("~~~\n```\n\nx\n~~~\n\n", "end")),
+        ("intro\n\n```\na\n\nb\n```\nx", 16, ("intro\n\n", "```\na\n\nb\n```\nx")),
         ("a\nb\nc\nd", 4, ("a\nb\n", "c\nd")),
         ("aaa bbb ccc", 8, ("aaa bbb ", "ccc")),
         ("abcdefghij", 4, ("abcd", "efgh", "ij")),

@@ -228,6 +228,19 @@ async def test_documents_kept_for_their_cursors_are_bounded(house: Callable[...,
     assert [answer.structured_content["outcome"] for answer in answers] == ["FAILED", "STORED", "STORED"]
 
 
+async def test_the_characters_kept_are_bounded_too_and_room_is_made_anew(house: Callable[..., Any]) -> None:
+    built = house({URL: LONG}, max_kept_chars=2 * len(LONG) + 10)
+    async with Client(build_server(built.parts), mode="legacy") as client:
+        cursors = [
+            (await client.call_tool("web_open", {"url": URL, "max_chars": 1500})).structured_content[
+                "next_cursor"
+            ]
+            for _ in range(5)
+        ]
+        answers = [await client.call_tool("web_open", {"url": URL, "cursor": cursor}) for cursor in cursors]
+    assert [answer.structured_content["outcome"] for answer in answers] == ["FAILED"] * 3 + ["STORED"] * 2
+
+
 @pytest.mark.parametrize(
     ("url", "scope"),
     [
@@ -263,7 +276,13 @@ async def test_cancelling_a_call_ends_its_work_and_leaves_the_session(house: Cal
 
 async def test_no_more_calls_than_allowed_are_at_work_at_one_time(house: Callable[..., Any]) -> None:
     built = house({URL: "x"}, max_calls=3)
+    built.opener.blocker = asyncio.Event()
     async with Client(build_server(built.parts), mode="legacy") as client:
-        await asyncio.gather(*(client.call_tool("web_open", {"url": URL}) for _ in range(12)))
-    assert built.opener.most_running <= 3
+        calls = asyncio.gather(*(client.call_tool("web_open", {"url": URL}) for _ in range(12)))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert built.opener.running == 3
+        built.opener.blocker.set()
+        await calls
+    assert built.opener.most_running == 3
     assert len(built.opener.asked) == 12

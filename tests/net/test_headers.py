@@ -7,6 +7,7 @@ from mudroom.net.headers import (
     declared_length,
     encode_headers,
     parse_fields,
+    parse_status_line,
 )
 
 REFUSED = [
@@ -71,6 +72,21 @@ def test_what_libcurl_would_add_by_itself_is_switched_off() -> None:
 def test_fields_keep_their_order_and_their_duplicates() -> None:
     lines = [b"B: 1\r\n", b"a:2\r\n", b"B:  3 \r\n", b"no colon\r\n", b"C: x\r\n", b"\t folded\r\n", b"\r\n"]
     assert parse_fields(lines) == (("B", "1"), ("a", "2"), ("B", "3"), ("C", "x folded"))
+
+
+STATUS_LINES = [
+    (b"HTTP/1.1 200 OK\r\n", ("HTTP/1.1", 200, "OK")),
+    (b"HTTP/2 404 \r\n", ("HTTP/2", 404, "")),
+    (b"HTTP/1.0 302 Moved  for  now\n", ("HTTP/1.0", 302, "Moved  for  now")),
+    (b"HTTP/1.1 \xb2\xb2\xb2 x\r\n", ("HTTP/1.1", 0, "x")),
+    (b"HTTP/1.1\r\n", ("HTTP/1.1", 0, "")),
+    (b"\r\n", ("", 0, "")),
+]
+
+
+@pytest.mark.parametrize(("line", "parts"), STATUS_LINES)
+def test_a_status_line_is_taken_apart(line: bytes, parts: tuple[str, int, str]) -> None:
+    assert parse_status_line(line) == parts
 
 
 LENGTHS = [

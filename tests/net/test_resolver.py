@@ -131,12 +131,29 @@ async def test_cancelling_one_caller_leaves_the_others_their_answer() -> None:
     resolver.close()
 
 
-async def test_a_name_is_asked_again_for_each_request() -> None:
+@pytest.mark.parametrize(("cache_seconds", "look_ups"), [(30.0, 1), (0.0, 2)])
+async def test_an_answer_is_used_again_for_as_long_as_it_is_kept(cache_seconds: float, look_ups: int) -> None:
     held = Held()
-    resolver = SystemResolver(lookup=held)
-    await resolver.resolve("site.test")
-    await resolver.resolve("site.test")
-    assert held.asked == ["site.test.", "site.test."]
+    resolver = SystemResolver(ResolverOptions(cache_seconds=cache_seconds), lookup=held)
+    assert await resolver.resolve("site.test") == await resolver.resolve("site.test")
+    assert len(held.asked) == look_ups
+    resolver.close()
+
+
+async def test_the_kept_answers_are_bounded_and_the_oldest_goes_first() -> None:
+    held = Held()
+    resolver = SystemResolver(ResolverOptions(max_cached=2), lookup=held)
+    for host in ("a.test", "b.test", "c.test", "c.test", "b.test", "a.test"):
+        await resolver.resolve(host)
+    assert held.asked == ["a.test.", "b.test.", "c.test.", "a.test."]
+    resolver.close()
+
+
+async def test_a_failure_is_not_kept() -> None:
+    answers = iter([[], ["192.0.2.1"]])
+    resolver = SystemResolver(lookup=lambda _name: next(answers))
+    assert (await failure(resolver, "site.test")).code is Code.DNS_FAILURE
+    assert await resolver.resolve("site.test") == (ip_address("192.0.2.1"),)
     resolver.close()
 
 

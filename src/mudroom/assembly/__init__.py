@@ -1,6 +1,5 @@
 """Parts are chosen and joined here, once."""
 
-from mudroom.assembly.agents import serve_agents
 from mudroom.assembly.build import build_egress, build_reading_corpus
 from mudroom.assembly.house import House, open_fetcher, open_house
 from mudroom.assembly.machine import Check, CheckState, examine_machine
@@ -14,5 +13,4 @@ __all__ = [
     "examine_machine",
     "open_fetcher",
     "open_house",
-    "serve_agents",
 ]

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from mudroom.assembly import serve_agents
+from mudroom.assembly.agents import serve_agents
 from mudroom.cli.options import CommonOptions, common_options
 from mudroom.cli.work import run_work
 

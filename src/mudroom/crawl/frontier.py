@@ -70,7 +70,8 @@ class Frontier:
         self._cap = cap
         self._known: set[str] = set()
         self._taken: set[str] = set()
-        self._queues: dict[str, list[tuple[_Rank, FrontierEntry]]] = {}
+        self._queues: dict[str, list[tuple[_Rank, str, FrontierEntry]]] = {}
+        """Per host a heap; the key settles which of two equal ranks comes first."""
         self._heads: list[tuple[_Rank, str]] = []
         """Hosts by the rank of their first URL; what is out of date is dropped when it comes up."""
         self._waiting = 0
@@ -87,8 +88,8 @@ class Frontier:
             return Admission.FULL
         self._known.add(entry.key)
         queue = self._queues.setdefault(entry.host, [])
-        heapq.heappush(queue, (entry.rank, entry))
-        if queue[0][1] is entry:
+        heapq.heappush(queue, (entry.rank, entry.key, entry))
+        if queue[0][2] is entry:
             heapq.heappush(self._heads, (entry.rank, entry.host))
         self._waiting += 1
         return Admission.QUEUED
@@ -133,7 +134,7 @@ class Frontier:
         queue = self._queues.get(host)
         if queue is None or queue[0][0] != rank:
             return False
-        if queue[0][1].key not in self._taken:
+        if queue[0][1] not in self._taken:
             return True
         self._remove_first(host)
         return False
@@ -146,7 +147,7 @@ class Frontier:
 
     def _remove_first(self, host: str) -> FrontierEntry:
         queue = self._queues[host]
-        entry = heapq.heappop(queue)[1]
+        entry = heapq.heappop(queue)[2]
         if queue:
             heapq.heappush(self._heads, (queue[0][0], host))
         else:

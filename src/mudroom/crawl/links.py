@@ -73,7 +73,8 @@ class LinkSieve:
         self._notices = notices
         self._on_queued = on_queued
         self._memo: dict[tuple[str, ExceptionScope], dict[str, _Outcome]] = {}
-        self._remembered = 0
+        self.remembered = 0
+        """Hrefs and folders remembered now."""
         self.discovered = 0
 
     def sift(self, stored: Stored, depth: int) -> None:
@@ -95,7 +96,7 @@ class LinkSieve:
                 outcome = self._judge(href, base, stored.link_scope, rank)
                 if outcome is not None and _is_of_folder(href):
                     memo[href] = outcome
-                    self._remembered += 1
+                    self.remembered += 1
             if outcome is not None and not isinstance(outcome, _Settled):
                 self._count(outcome)
 
@@ -132,16 +133,16 @@ class LinkSieve:
 
     def _open_memo(self, base: ParsedUrl, scope: ExceptionScope) -> dict[str, _Outcome]:
         """What is remembered of the base's folder."""
-        if self._remembered > _MEMO_CAP:
+        if self.remembered > _MEMO_CAP:
             self._memo.clear()
-            self._remembered = 0
+            self.remembered = 0
         href = base.href
         end = min((at for at in (href.find("?"), href.find("#")) if at >= 0), default=len(href))
         key = (href[: href.rfind("/", 0, end) + 1], scope)
         memo = self._memo.get(key)
         if memo is None:
             memo = self._memo[key] = {}
-            self._remembered += 1
+            self.remembered += 1
         return memo
 
 

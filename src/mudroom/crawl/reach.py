@@ -78,14 +78,10 @@ class Reach:
 def _compile(globs: Iterable[str]) -> tuple[Any, ...]:
     """Patterns of a linear-time engine, since URLs are text from outside. Bit 1 says: path and query."""
     return tuple(
-        (glob.startswith("/"), re2.compile(".*".join(re2.escape(part) for part in glob.split("*")), _DOT_ALL))
+        (glob.startswith("/"), re2.compile(".*".join(re2.escape(part) for part in glob.split("*"))))
         for glob in globs
     )
 
 
 def _matches(patterns: tuple[Any, ...], subjects: tuple[str, str]) -> bool:
     return any(pattern.fullmatch(subjects[on_target]) is not None for on_target, pattern in patterns)
-
-
-_DOT_ALL = re2.Options()
-_DOT_ALL.dot_nl = True

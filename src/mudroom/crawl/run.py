@@ -13,7 +13,7 @@ import logging
 import traceback
 from typing import Any
 
-from mudroom.address import ParsedUrl, canonical_key
+from mudroom.address import ParsedUrl
 from mudroom.budget import ByteBudget, Reservation
 from mudroom.corpus import FailedRecord, RunWriter
 from mudroom.crawl.attempt import Attempt
@@ -204,16 +204,15 @@ class CrawlRun:
         self._tell(CrawlState.RUNNING)
 
     def _follow(self, attempt: Attempt, stored: Stored) -> None:
-        final = stored.base
-        if final is not None and stored.facts.final_url != stored.facts.requested_url:
-            self._frontier.claim(canonical_key(final))
-            if attempt.is_seed:
-                self._move_root(final)
+        if attempt.is_seed and stored.base is not None:
+            self._move_root(stored.base)
         if attempt.entry.depth < self._policy.max_depth:
             self._sieve.sift(stored, attempt.entry.depth + 1)
 
     def _move_root(self, final: ParsedUrl) -> None:
         root = find_root(self._seed.url, final)
+        if root == self._seed.url:
+            return
         discovered = self._sieve.discovered
         self._sieve = self._make_sieve(root)
         self._sieve.discovered = discovered

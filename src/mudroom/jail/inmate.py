@@ -23,6 +23,7 @@ SiteKey = tuple[str, str]
 _MAX_READY_BYTES = 256
 _CONTENT_CODES = frozenset({Code.EXTRACTION_FAILED, Code.EXTRACTION_LIMIT, Code.UNSUPPORTED_CONTENT_TYPE})
 _LEAST_CPU_WAIT_SECONDS = 0.05
+_POST_MORTEM_SECONDS = 1.0
 
 
 class Inmate:
@@ -155,9 +156,11 @@ class Inmate:
 
     async def _post_mortem(self) -> GuestFailed:
         """Why a guest is gone that we did not end: the kernel, for memory, or itself."""
-        status = await self._process.reap()
+        status = await self._process.await_end(_POST_MORTEM_SECONDS)
         oom_kills = 0 if self._process.cgroup is None else self._process.cgroup.oom_kills()
         self.kill()
+        if status is None:
+            return refuse("a pipe that was closed by a guest that lives on")
         if oom_kills or status == -signal.SIGKILL:
             return GuestFailed(
                 Code.GUEST_MEMORY,

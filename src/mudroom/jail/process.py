@@ -20,6 +20,7 @@ __all__ = ["GuestProcess"]
 _MAX_TOLD_BYTES = 64 * 1024
 _MAX_LINE_CHARS = 300
 _LONGEST_WAIT_SECONDS = 4.0
+_LONGEST_PAUSE_SECONDS = 0.05
 _CHILD = re.compile(rb'"child-pid": (\d+)\b')
 
 
@@ -39,6 +40,7 @@ class GuestProcess:
     """The interpreter's own process as seen from here; known when the guest is ready."""
     _ended: bool = field(default=False)
     _told: bytes = field(default=b"")
+    _child_fd: int | None = field(default=None)
 
     def settle(self) -> None:
         """Notes which process is the interpreter, and puts it under its caps. Call when it is ready.
@@ -80,14 +82,17 @@ class GuestProcess:
             for fd in (self.requests_fd, self.answers_fd, self.stderr_fd):
                 os.close(fd)
             if self.info_fd is None or self.host_pid is not None:
-                self._kill_all()
+                self._kill_guest()
 
-    async def reap(self) -> int:
-        """The exit status, when the process is gone; a signal is negative, bwrap's 128 + n included."""
-        wait = 0.001
+    async def await_end(self, patience_seconds: float) -> int | None:
+        """The exit status, if the process ends by itself in time; a signal is negative, bwrap's 128 + n too."""
+        wait, waited = 0.001, 0.0
         while self.popen.poll() is None:
+            if waited > patience_seconds:
+                return None
             await asyncio.sleep(wait)
-            wait = min(2 * wait, 0.05)
+            waited += wait
+            wait = min(1.5 * wait, _LONGEST_PAUSE_SECONDS)
         status = self.popen.returncode
         return 128 - status if status > 128 else status  # noqa: PLR2004 - the shell's convention
 
@@ -100,11 +105,13 @@ class GuestProcess:
                 break
             await asyncio.sleep(wait)
             wait *= 2
-        self._kill_all()
+        self._kill_guest()
         if self.info_fd is not None:
             os.close(self.info_fd)
             self.info_fd = None
-        await self.reap()
+        if await self.await_end(_LONGEST_WAIT_SECONDS) is None:
+            self.popen.kill()
+            await self.await_end(_LONGEST_WAIT_SECONDS)
         wait = 0.001
         while self.cgroup is not None and not self.cgroup.remove() and wait < _LONGEST_WAIT_SECONDS:
             self.cgroup.kill()
@@ -114,21 +121,26 @@ class GuestProcess:
             self.users.give_back(self.uid)
             self.uid = None
 
-    def _kill_all(self) -> None:
-        if self.popen.poll() is None:
-            # The child cannot be another's by now: only its parent, which still lives, could free its number.
-            if self.host_pid is not None and self.host_pid != self.popen.pid:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(self.host_pid, signal.SIGKILL)
+    def _kill_guest(self) -> None:
+        """Ends the interpreter. A bwrap around it then ends by itself, and leaves no orphan to anyone."""
+        if self._child_fd is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._child_fd, signal.SIGKILL)
+            os.close(self._child_fd)
+            self._child_fd = None
+        elif self.host_pid is None or self.host_pid == self.popen.pid:
             self.popen.kill()
 
     def _hear_of_child(self) -> bool:
         """Whether bwrap has named its child, the interpreter."""
-        if self.info_fd is not None:
+        if self.info_fd is not None and self.host_pid is None:
             self._told += self._read_some(self.info_fd)
             match = _CHILD.search(self._told)
             if match is not None:
                 self.host_pid = int(match[1])
+                # It may be gone already; its number must not be taken for another's later.
+                with contextlib.suppress(ProcessLookupError):
+                    self._child_fd = os.pidfd_open(self.host_pid)
         return self.host_pid is not None
 
     def _read_some(self, fd: int) -> bytes:

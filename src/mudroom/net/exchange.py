@@ -19,17 +19,16 @@ from collections import deque
 from collections.abc import AsyncIterator
 from enum import Enum, auto
 from ipaddress import ip_address
-from typing import Protocol
 
 import pycurl
 
 from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
 from mudroom.net.faults import CONNECT_ERRORS, map_curl_error
-from mudroom.net.handle import CurlHandle
-from mudroom.net.headers import declared_length, parse_fields
+from mudroom.net.handle import CurlHandle, HandlePool
+from mudroom.net.headers import declared_length, parse_fields, parse_status_line
 from mudroom.net.transport import Headers, WireRequest
 
-__all__ = ["Exchange", "HandlePool"]
+__all__ = ["Exchange"]
 
 _STAGGER_SECONDS = 0.25
 """RFC 8305 section 5: the recommended delay before the next address is tried beside the first."""
@@ -37,35 +36,6 @@ _SWITCHING_PROTOCOLS = 101
 _FINAL = 200
 _ABORT = -1
 _PAUSE: int = pycurl.WRITEFUNC_PAUSE
-
-
-class HandlePool(Protocol):
-    """Where handles come from and transfers run: one partition of a transport."""
-
-    @property
-    def proxy_note(self) -> str:
-        """A clause for failures to connect; empty when no proxy was ignored."""
-        ...
-
-    def take(self) -> CurlHandle:
-        """A handle that is free."""
-        ...
-
-    def arm(self, deadline: float) -> None:
-        """Have `Exchange.check` called at this time at the latest."""
-        ...
-
-    def forget_idle(self) -> None:
-        """Get ready for a new socket."""
-        ...
-
-    def run(self, handle: CurlHandle) -> None:
-        """Start a prepared handle's transfer; it may finish before this returns."""
-        ...
-
-    def give_back(self, handle: CurlHandle, *, is_clean: bool) -> None:
-        """End the handle's transfer if it runs; keep the handle for the next request if it is clean."""
-        ...
 
 
 class _Phase(Enum):
@@ -229,9 +199,7 @@ class Exchange:
         """Take the lines of a header block; False ends the transfer."""
         if self._phase is _Phase.READING:
             return True  # trailers: counted, not kept
-        version, _, rest = lines[0].decode("latin-1").strip().partition(" ")
-        code, _, reason = rest.partition(" ")
-        status = int(code) if code.isascii() and code.isdecimal() else 0
+        version, status, reason = parse_status_line(lines[0])
         if status == _SWITCHING_PROTOCOLS or not status:
             return self._refuse(Code.PROTOCOL_ERROR, "answered with a switch of protocols or no status")
         if status < _FINAL:
@@ -240,7 +208,7 @@ class Exchange:
                 return self._refuse(Code.PROTOCOL_ERROR, "sent interim answers without end")
             return True
         self._lines = lines
-        self.status, self.reason, self.protocol = status, reason.strip(), version
+        self.status, self.reason, self.protocol = status, reason, version
         self._phase = _Phase.READING
         self._last_bytes_at = now = self._loop.time()
         self._total_deadline = now + self._request.limits.total_timeout_seconds

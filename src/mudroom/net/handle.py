@@ -24,7 +24,7 @@ from mudroom.address import ParsedUrl
 from mudroom.net.headers import encode_headers
 from mudroom.net.transport import Headers
 
-__all__ = ["CurlHandle", "HandleOwner"]
+__all__ = ["CurlHandle", "HandleOwner", "HandlePool"]
 
 _READ_BYTES = 64 * 1024
 _POOL_IDLE_SECONDS = 90
@@ -61,6 +61,35 @@ class HandleOwner(Protocol):
 
     def on_done(self, handle: CurlHandle, errno: int, untrusted_text: str) -> None:
         """The transfer has ended and the handle has left the pool; called outside libcurl."""
+        ...
+
+
+class HandlePool(Protocol):
+    """Where handles come from and transfers run: one partition of a transport."""
+
+    @property
+    def proxy_note(self) -> str:
+        """A clause for failures to connect; empty when no proxy was ignored."""
+        ...
+
+    def take(self) -> CurlHandle:
+        """A handle that is free."""
+        ...
+
+    def arm(self, deadline: float) -> None:
+        """Have every exchange checked at this time at the latest."""
+        ...
+
+    def forget_idle(self) -> None:
+        """Get ready for a new socket."""
+        ...
+
+    def run(self, handle: CurlHandle) -> None:
+        """Start a prepared handle's transfer; it may finish before this returns."""
+        ...
+
+    def give_back(self, handle: CurlHandle, *, is_clean: bool) -> None:
+        """End the handle's transfer if it runs; keep the handle for the next request if it is clean."""
         ...
 
 

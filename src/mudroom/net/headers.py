@@ -9,7 +9,14 @@ from functools import lru_cache
 from mudroom.errors import Code, FetchFailed
 from mudroom.net.transport import Headers
 
-__all__ = ["check_method", "check_request_headers", "declared_length", "encode_headers", "parse_fields"]
+__all__ = [
+    "check_method",
+    "check_request_headers",
+    "declared_length",
+    "encode_headers",
+    "parse_fields",
+    "parse_status_line",
+]
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
@@ -96,6 +103,13 @@ def parse_fields(lines: Sequence[bytes]) -> Headers:
         elif colon:
             fields.append((name.strip(), value.strip()))
     return tuple(fields)
+
+
+def parse_status_line(line: bytes) -> tuple[str, int, str]:
+    """Version, status code (0 when there is none) and reason phrase of a status line."""
+    version, _, rest = line.decode("latin-1").strip().partition(" ")
+    code, _, reason = rest.partition(" ")
+    return version, int(code) if code.isascii() and code.isdecimal() else 0, reason.strip()
 
 
 def declared_length(headers: Headers) -> int | None:

@@ -7,6 +7,8 @@ cancelled, so what matters is that slow names do not hold up others:
 - a thread is started for a name whenever none is free, up to `max_threads`, far above what a crawl asks at once;
 - a name that hangs holds one thread, whoever asks for it and however often;
 - its callers get DNS_TIMEOUT at their deadline, and a look-up that nobody waits for any more never starts.
+
+An answer is kept for some seconds, a failure is not. It is judged anew for every hop that uses it.
 """
 
 from __future__ import annotations
@@ -48,6 +50,9 @@ class ResolverOptions:
     max_answers: int = 64
     """A name with more addresses is refused: each would have to be judged."""
     max_threads: int = 256
+    cache_seconds: float = 30.0
+    """How long an answer is used again; getaddrinfo tells no TTL, and browsers keep answers for 60 s."""
+    max_cached: int = 4096
 
 
 @dataclass(slots=True)
@@ -67,9 +72,13 @@ class SystemResolver:
         self._lookup = lookup or look_up
         self._threads = LookupThreads(options.max_threads)
         self._flights: dict[str, _Flight] = {}
+        self._cache: dict[str, tuple[float, tuple[IPAddress, ...]]] = {}
 
     async def resolve(self, host: str) -> tuple[IPAddress, ...]:
         """All addresses of an ASCII host name. Raises: as `Resolver.resolve`."""
+        cached = self._cache.get(host)
+        if cached is not None and asyncio.get_running_loop().time() < cached[0]:
+            return cached[1]
         flight = self._flights.get(host) or self._take_off(host)
         flight.waiting += 1
         try:
@@ -102,6 +111,11 @@ class SystemResolver:
     def _land(self, host: str, flight: _Flight, answer: tuple[IPAddress, ...] | str) -> None:
         if self._flights.get(host) is flight:
             del self._flights[host]
+        if not isinstance(answer, str) and self._options.cache_seconds > 0:
+            self._cache.pop(host, None)
+            self._cache[host] = (flight.answer.get_loop().time() + self._options.cache_seconds, answer)
+            if len(self._cache) > self._options.max_cached:
+                del self._cache[next(iter(self._cache))]
         if not flight.answer.done():
             flight.answer.set_result(answer)
 

@@ -232,6 +232,10 @@ class Actor:
         assert links in good
         return good.replace(links, struct.pack("<I", 2**32 - 1) + struct.pack("<I", 5))
 
+    def do_hang_up(self, rest: str, nonce: bytes) -> bytes:
+        os.close(ANSWERS_FD)
+        return self.do_sleep("", nonce)
+
     def do_kind(self, rest: str, nonce: bytes) -> bytes:
         os.write(ANSWERS_FD, pack_header(FrameKind.SCANNED, nonce, 0))
         return self.do_sleep("", nonce)
