@@ -7,6 +7,7 @@ import importlib
 import click
 
 from mudroom import __version__
+from mudroom.cli.teaching import TeachingGroup
 
 __all__ = ["main"]
 
@@ -25,7 +26,7 @@ _COMMANDS = {
 """Name and caption; the module of the same name is loaded only when its command is asked for."""
 
 
-class _LazyGroup(click.Group):
+class _LazyGroup(TeachingGroup):
     """A group whose commands are imported when they are used, so that --help stays quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -48,19 +49,16 @@ class _LazyGroup(click.Group):
 )
 @click.version_option(__version__, "-V", "--version", message="mudroom %(version)s")
 def main() -> None:
-    r"""The room where untrusted web pages and files come in first.
+    """The room where untrusted web pages and files come in first.
 
-    \b
     Fetches guarded, keeps the exact bytes, reads them in a jail, looks for hidden
     instructions, and hands on only what was accepted.
 
-    \b
     mudroom demo                                   see it at work, without a network
     mudroom open https://example.org/              one page
     mudroom crawl https://docs.example.org/        a site
     mudroom COMMAND --help                         what a command takes, with examples
 
-    \b
     Exit status: 0 done · 1 could not be done · 2 usage or configuration
                  3 a negative verdict · 130 cancelled
     """

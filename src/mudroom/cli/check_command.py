@@ -12,6 +12,7 @@ from mudroom.assembly import build_egress
 from mudroom.cli.console import print_json, print_jsonl, print_table
 from mudroom.cli.exits import ExitStatus
 from mudroom.cli.options import CommonOptions, common_options
+from mudroom.cli.teaching import TeachingCommand
 from mudroom.errors import CODES, Code
 
 __all__ = ["command"]
@@ -20,7 +21,7 @@ _MAX_URL_CHARS = 1024 * 1024
 """A line longer than this is cut, and so refused; nobody's URL is."""
 
 
-@click.command("check")
+@click.command("check", cls=TeachingCommand)
 @click.argument("urls", nargs=-1, metavar="URL...")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @click.option("--jsonl", "as_jsonl", is_flag=True, help="One JSON document a line, each as it is judged.")
@@ -33,9 +34,8 @@ _MAX_URL_CHARS = 1024 * 1024
 )
 @common_options
 def command(*, urls: tuple[str, ...], as_json: bool, as_jsonl: bool, allow_origins: tuple[str, ...]) -> int:
-    r"""Judge URLs as `open` would before it connects: no name is resolved, nothing is sent.
+    """Judge URLs as `open` would before it connects: no name is resolved, nothing is sent.
 
-    \b
     mudroom check https://example.org/ 'http://2130706433/'
     cat urls.txt | mudroom check --jsonl -
 

@@ -10,21 +10,20 @@ import click
 from mudroom.address import AllowedOrigin
 from mudroom.cli.console import print_json, print_table
 from mudroom.cli.options import CommonOptions, common_options
+from mudroom.cli.teaching import TeachingGroup
 from mudroom.settings import find_config_file
 
 __all__ = ["command"]
 
 
-@click.group("config")
+@click.group("config", cls=TeachingGroup)
 def command() -> None:
-    r"""Show settings and where they come from.
+    """Show settings and where they come from.
 
-    \b
     mudroom config show            every setting as it holds, and its origin
     mudroom config path            the settings file that is read
     MUDROOM_CRAWL__MAX_PAGES=20 mudroom config show --changed
 
-    \b
     Settings come from your configuration folder, then from MUDROOM_SECTION__KEY in the
     environment, then from the command line; the later wins. The current directory and
     .env files are never looked at, and a file that others can write is refused.

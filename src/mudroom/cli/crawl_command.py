@@ -13,6 +13,7 @@ from mudroom.cli.manifest import judge_manifests, tell_manifest
 from mudroom.cli.options import CommonOptions, NetworkOptions, common_options, network_options
 from mudroom.cli.progress import CrawlProgress
 from mudroom.cli.targets import complete_url
+from mudroom.cli.teaching import TeachingCommand
 from mudroom.cli.work import run_work
 from mudroom.crawl import CrawlPolicy, CrawlScope
 from mudroom.model import CrawlState
@@ -21,7 +22,7 @@ from mudroom.settings import Settings
 __all__ = ["command"]
 
 
-@click.command("crawl")
+@click.command("crawl", cls=TeachingCommand)
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @click.option("--max-pages", type=int, metavar="N", help="Pages to attempt, failures included.")
 @click.option("--max-depth", type=int, metavar="N", help="Links away from the seed; 0 is the seed alone.")
@@ -57,9 +58,8 @@ def command(
     as_jsonl: bool,
     **more: Any,
 ) -> int:
-    r"""Take a site in: breadth first, politely, links from accepted pages only.
+    """Take a site in: breadth first, politely, links from accepted pages only.
 
-    \b
     mudroom crawl https://docs.example.org/ --max-pages 200
     mudroom crawl https://docs.example.org/guide/ --scope prefix
     mudroom crawl https://example.org/ --include '/blog/*' --exclude '*.pdf'

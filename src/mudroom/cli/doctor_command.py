@@ -14,6 +14,7 @@ from mudroom.assembly import Check, CheckState, examine_machine
 from mudroom.cli.console import print_json, print_table
 from mudroom.cli.exits import ExitStatus
 from mudroom.cli.options import CommonOptions, common_options
+from mudroom.cli.teaching import TeachingCommand
 from mudroom.cli.work import run_work
 from mudroom.errors import InvalidConfig
 from mudroom.settings import Settings, load_settings
@@ -23,18 +24,16 @@ __all__ = ["command"]
 _STYLES = {"ok": "green", "missing": "bold red", "weaker": "yellow"}
 
 
-@click.command("doctor")
+@click.command("doctor", cls=TeachingCommand)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @common_options
 def command(*, as_json: bool) -> int:
-    r"""Try what mudroom needs on this machine, and say how to mend what is lacking.
+    """Try what mudroom needs on this machine, and say how to mend what is lacking.
 
-    \b
     Each level of isolation is tried by a guest that attempts to break out of it; a file is
     written to the workspace; the scanner has to find its own examples. Nothing leaves this
     machine.
 
-    \b
     ok        there, and works
     weaker    mudroom works without it, or with something weaker in its place
     missing   mudroom cannot work; the fix is named below the table

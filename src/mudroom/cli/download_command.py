@@ -16,6 +16,7 @@ from mudroom.cli.inert import make_inert
 from mudroom.cli.options import CommonOptions, NetworkOptions, common_options, network_options
 from mudroom.cli.saving import Destination, FileDestination, StreamDestination
 from mudroom.cli.targets import UrlTarget, complete_url
+from mudroom.cli.teaching import TeachingCommand
 from mudroom.cli.verdict import REFUSALS, describe_size, tell_failure
 from mudroom.cli.work import run_work
 from mudroom.errors import Code, FetchFailed, MudroomError
@@ -30,7 +31,7 @@ _AT_ONCE = 8
 _MAX_SUFFIX = 8
 
 
-@click.command("download")
+@click.command("download", cls=TeachingCommand)
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @click.option("-o", "--output", "output", metavar="FILE", help="Write to FILE; - is standard output.")
 @click.option(
@@ -58,9 +59,8 @@ def command(
     as_json: bool,
     **network: Any,
 ) -> int:
-    r"""Fetch bytes through the guard. They are neither read, nor scanned, nor archived.
+    """Fetch bytes through the guard. They are neither read, nor scanned, nor archived.
 
-    \b
     mudroom download https://example.org/data.csv -O
     mudroom download https://example.org/data.csv -o table.csv
     mudroom download https://example.org/data.csv -o - | wc -c

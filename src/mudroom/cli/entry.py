@@ -43,7 +43,7 @@ def run() -> NoReturn:
 def _run_command() -> ExitStatus:
     """Run the command; each way in which it may end is a status."""
     try:
-        result = main(standalone_mode=False)
+        result = main(prog_name="mudroom", standalone_mode=False)
     except click.ClickException as error:
         return _tell_usage(error)
     except (click.Abort, KeyboardInterrupt):

@@ -18,6 +18,7 @@ from mudroom.cli.console import Voice, print_block, print_json, print_jsonl
 from mudroom.cli.inert import make_inert
 from mudroom.cli.options import CommonOptions, NetworkOptions, common_options, network_options
 from mudroom.cli.targets import STANDARD_INPUT, FileTarget, Target, UrlTarget, read_targets
+from mudroom.cli.teaching import TeachingCommand
 from mudroom.cli.verdict import judge_outcomes, tell_outcome
 from mudroom.cli.work import run_work
 from mudroom.intake import Outcome, Stored, describe_outcome
@@ -30,7 +31,7 @@ _AT_ONCE = 8
 """Targets in the works at the same time; results come out in the order asked for."""
 
 
-@click.command("open")
+@click.command("open", cls=TeachingCommand)
 @click.argument("words", nargs=-1, metavar="URL|FILE...")
 @click.option(
     "-i",
@@ -74,9 +75,8 @@ def command(
     as_jsonl: bool,
     **network: Any,
 ) -> int:
-    r"""Take pages and files in, the whole path, and print what was accepted.
+    """Take pages and files in, the whole path, and print what was accepted.
 
-    \b
     mudroom open https://docs.python.org/3/library/ssl.html
     mudroom open docs.python.org/3/library/ssl.html      (https:// is put before it)
     mudroom open report.html notes.md                    (files take the same path)

@@ -12,13 +12,14 @@ from mudroom.cli.console import print_json, print_jsonl, print_table
 from mudroom.cli.exits import ExitStatus
 from mudroom.cli.manifest import tell_manifest
 from mudroom.cli.options import CommonOptions, common_options
+from mudroom.cli.teaching import TeachingCommand
 from mudroom.cli.work import run_work
 from mudroom.settings import Settings
 
 __all__ = ["command"]
 
 
-@click.command("runs")
+@click.command("runs", cls=TeachingCommand)
 @click.argument("run", required=False, metavar="[RUN]")
 @click.option(
     "--limit",
@@ -32,9 +33,8 @@ __all__ = ["command"]
 @click.option("--jsonl", "as_jsonl", is_flag=True, help="One JSON document a line.")
 @common_options
 def command(*, run: str | None, limit: int, as_json: bool, as_jsonl: bool) -> int:
-    r"""List the runs of this workspace, newest first; with RUN, its pages.
+    """List the runs of this workspace, newest first; with RUN, its pages.
 
-    \b
     mudroom runs
     mudroom runs @last             (the pages of the newest run)
     mudroom runs 01KD --json       (the beginning of an id, while only one begins so)
@@ -53,7 +53,7 @@ def command(*, run: str | None, limit: int, as_json: bool, as_jsonl: bool) -> in
         tell_manifest(runs[0], common.voice(), settings.workspace, is_table_wanted=True)
     elif runs:
         columns = ("run", "state", "started", "stored", "withheld", "failed", "root")
-        print_table(columns, [_row(each) for each in runs], {})
+        print_table(columns, [_row(each) for each in runs], {"DAMAGED": "bold red"})
     if not runs:
         common.voice().say("nothing", f"no runs in {settings.workspace}")
         return ExitStatus.FAILED
@@ -70,7 +70,7 @@ async def _read_runs(settings: Settings, run: str | None, limit: int) -> list[di
             {
                 "run_id": summary.run_id,
                 "kind": summary.kind.value,
-                "state": summary.state.value,
+                "state": summary.state.value if summary.state else None,
                 "root_url": summary.root_url,
                 "started_at": summary.started_at,
                 "finished_at": summary.finished_at,
@@ -86,10 +86,10 @@ def _row(run: Mapping[str, Any]) -> tuple[str, ...]:
     totals = run["totals"]
     return (
         run["run_id"],
-        run["state"],
-        run["started_at"][:19],
-        str(totals["stored"]),
-        str(totals["blocked"] + totals["quarantined"]),
-        str(totals["failed"]),
+        run["state"] or "DAMAGED",
+        (run["started_at"] or "")[:19],
+        str(totals.get("stored", "")),
+        str(totals["blocked"] + totals["quarantined"]) if totals else "",
+        str(totals.get("failed", "")),
         run["root_url"],
     )

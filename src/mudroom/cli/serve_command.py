@@ -8,17 +8,17 @@ import click
 
 from mudroom.assembly.agents import serve_agents
 from mudroom.cli.options import CommonOptions, common_options
+from mudroom.cli.teaching import TeachingCommand
 from mudroom.cli.work import run_work
 
 __all__ = ["command"]
 
 
-@click.command("serve")
+@click.command("serve", cls=TeachingCommand)
 @common_options
 def command() -> None:
-    r"""Serve agents over MCP on standard input and output.
+    """Serve agents over MCP on standard input and output.
 
-    \b
     A client starts it itself; its configuration names the command:
     {"mcpServers": {"mudroom": {"command": "mudroom", "args": ["serve"]}}}
 
