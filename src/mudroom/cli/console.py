@@ -12,7 +12,15 @@ from rich.text import Text
 
 from mudroom.cli.inert import make_inert, make_inert_block, shorten
 
-__all__ = ["VERDICT_STYLES", "Voice", "print_block", "print_json", "print_jsonl", "print_table"]
+__all__ = [
+    "VERDICT_STYLES",
+    "Voice",
+    "print_block",
+    "print_json",
+    "print_json_text",
+    "print_jsonl",
+    "print_table",
+]
 
 _LABEL_WIDTH = 11
 _MAX_LINE = 2_000
@@ -66,6 +74,11 @@ def print_jsonl(value: object) -> None:
     sys.stdout.flush()
 
 
+def print_json_text(text: str) -> None:
+    """JSON that was written elsewhere, on stdout, with what acts on a terminal as escapes."""
+    sys.stdout.write(_escape_active(text) + "\n")
+
+
 def print_block(text: str) -> None:
     """Text of an accepted document on stdout, as it is; inert once more where a terminal reads it."""
     text = text if text.endswith("\n") else f"{text}\n"
@@ -104,5 +117,9 @@ def _encode(value: object, indent: int | None) -> str:
     is_unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     separators = (",", ":") if indent is None else None
     text = json.dumps(value, ensure_ascii=not is_unicode, indent=indent, separators=separators)
+    return _escape_active(text)
+
+
+def _escape_active(text: str) -> str:
     active = {char for char in set(text) if ord(char) >= _DELETE and make_inert(char) != char}
     return text.translate({ord(char): json.dumps(char)[1:-1] for char in active})
