@@ -21,10 +21,14 @@ _URL_WIDTH = 100
 
 
 class CrawlProgress:
-    """An observer that shows a person how far a crawl has come, from `with` to its end."""
+    """An observer that shows a person how far a crawl has come, from `with` to its end.
 
-    def __init__(self, voice: Voice) -> None:
+    Without `is_naming` only the live line is shown: a table of all pages follows.
+    """
+
+    def __init__(self, voice: Voice, *, is_naming: bool = True) -> None:
         self._voice = voice
+        self._is_naming = is_naming and not voice.is_quiet
         self._counts = dict.fromkeys(_FINAL, 0)
         self._waiting = 0
         self._live: Live | None = None
@@ -62,7 +66,7 @@ class CrawlProgress:
         self._refresh()
 
     def _name(self, event: PageEvent) -> None:
-        if self._voice.is_quiet:
+        if not self._is_naming:
             return
         code = f"  {event.code.value}" if event.code else ""
         line = Text(f"{event.state.value.lower():<12}", style=VERDICT_STYLES.get(event.state.value, ""))
