@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -60,7 +60,7 @@ class Voice:
 
     def _print(self, label: str, sentence: str) -> None:
         name = Text(f"{label} ".ljust(_LABEL_WIDTH), style=_STYLES.get(label.strip(), "bold"))
-        self.console.print(name + Text(shorten(make_inert(sentence), _MAX_LINE)))
+        self.console.print(Text.assemble(name, shorten(make_inert(sentence), _MAX_LINE)))
 
 
 def print_json(value: object) -> None:
@@ -86,10 +86,17 @@ def print_block(text: str) -> None:
     sys.stdout.flush()
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], styles: Mapping[str, str]) -> None:
+def print_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    styles: Mapping[str, str],
+    *,
+    cut: Collection[str] = (),
+) -> None:
     """A table on stdout; `styles` colours cells by their whole text, on a terminal only.
 
-    Elsewhere a row is one line, however long, so that line tools can read it.
+    There a cell too long for its column is folded; where `cut` names columns, those are cut and all
+    others keep their width. Elsewhere a row is one line, however long, so that line tools can read it.
     """
     console = Console(highlight=False, markup=False, emoji=False)
     cells = [[make_inert(cell) for cell in row] for row in rows]
@@ -97,8 +104,14 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], styles: M
         _print_plain(columns, cells)
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    for place, column in enumerate(columns):
+        is_kept = bool(cut) and column not in cut
+        table.add_column(
+            column,
+            overflow="ellipsis" if column in cut else "fold",
+            no_wrap=bool(cut),
+            min_width=max((len(row[place]) for row in cells), default=0) if is_kept else None,
+        )
     for row in cells:
         table.add_row(*(Text(cell, style=styles.get(cell, "")) for cell in row))
     console.print(table)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mudroom.cli.console import VERDICT_STYLES, Voice, print_table
+from mudroom.cli.console import VERDICT_STYLES, Voice, print_block, print_table
 from mudroom.errors import Code
 from mudroom.intake import Blocked, Outcome, describe_outcome
 from mudroom.model import OutcomeKind
@@ -15,7 +15,9 @@ from mudroom.testing.sample_site import NEVER_REQUESTED, SAMPLE_EXPECTATIONS, SA
 
 __all__ = ["DemoResult", "describe_demo", "show_demo"]
 
-_PAGE_WIDTH = 40
+_CUT = frozenset({"taken in", "kept out", "what it is"})
+"""Columns that a narrow terminal may cut."""
+_STYLES = {**VERDICT_STYLES, "no findings": "green"}
 _EXAMPLE = "/articles/reading-the-tide.html"
 
 
@@ -75,7 +77,8 @@ def _fits(page: Mapping[str, Any], expected: Expectation) -> bool:
 
 
 def _name(expected: Expectation) -> str:
-    return " ".join((expected.outcome.value, " or ".join(sorted(code.value for code in expected.codes))))
+    codes = " or ".join(sorted(code.value for code in expected.codes))
+    return f"{expected.outcome.value} {codes}".rstrip()
 
 
 def describe_demo(result: DemoResult) -> dict[str, object]:
@@ -91,8 +94,9 @@ def describe_demo(result: DemoResult) -> dict[str, object]:
 def show_demo(result: DemoResult, voice: Voice) -> None:
     """Two tables on stdout, what was let in and what was not; the rest in words on stderr."""
     _show_accepted(result)
-    print()  # noqa: T201 - a blank line between the tables
+    print_block("")
     _show_withheld(result)
+    voice.console.print()
     _say_where(result, voice)
     for difference in result.differences:
         voice.insist("DIFFERENT", difference)
@@ -103,23 +107,39 @@ def show_demo(result: DemoResult, voice: Voice) -> None:
 
 def _show_accepted(result: DemoResult) -> None:
     rows = [
-        (_cut(result.path_of(page)), _verdict(page), str(page["path"]), str(page["sha256"])[:8])
+        (
+            result.path_of(page),
+            _verdict(page),
+            _why(result.path_of(page)) or "one of many more",
+            f"{str(page['path']).partition('-')[0]}-*",
+            _shorten_reference(page),
+        )
         for page in result.pages
         if page["outcome"] == OutcomeKind.STORED
     ]
-    print_table(("taken in", "verdict", "where it lies", "sha256"), rows, _STYLES)
+    print_table(("taken in", "verdict", "what it is", "where it lies", "cite"), rows, _STYLES, cut=_CUT)
 
 
 def _show_withheld(result: DemoResult) -> None:
     rows = [
-        (_cut(result.path_of(page)), page["outcome"], page["code"] or "", _why(result.path_of(page)))
+        (
+            result.path_of(page),
+            page["outcome"],
+            page["code"] or "",
+            _why(result.path_of(page)),
+        )
         for page in result.pages
         if page["outcome"] != OutcomeKind.STORED
     ]
     invoice = result.invoice
     code = invoice.code.value if isinstance(invoice, Blocked) else ""
-    rows.append((SAMPLE_FILE.name, invoice.kind.value, code, "a file: words hidden by its style"))
-    print_table(("kept out", "outcome", "reason", "what it is"), rows, _STYLES)
+    rows.append((SAMPLE_FILE.name, invoice.kind.value, code, "a file: words its style hides"))
+    print_table(("kept out", "outcome", "reason", "what it is"), rows, _STYLES, cut=_CUT)
+
+
+def _shorten_reference(page: Mapping[str, Any]) -> str:
+    """How the record in a source_ref begins; the whole is one line of the page's metadata."""
+    return str(page["source_ref"]).rpartition("record=")[2][:7] if page["source_ref"] else ""
 
 
 def _say_where(result: DemoResult, voice: Voice) -> None:
@@ -134,14 +154,12 @@ def _say_where(result: DemoResult, voice: Voice) -> None:
     if example is not None and example["source_ref"]:
         voice.say("read", f"{result.run_folder / example['path']}")
         voice.say("cite", f"{example['source_ref']}")
+        voice.say("", "the source_ref of each page stands in its file under metadata/")
 
 
 def _isolation(result: DemoResult) -> str:
     level = result.invoice.facts.isolation
     return level.value if level else "unknown"
-
-
-_STYLES = {**VERDICT_STYLES, "no findings": "green"}
 
 
 def _verdict(page: Mapping[str, Any]) -> str:
@@ -152,7 +170,3 @@ def _verdict(page: Mapping[str, Any]) -> str:
 def _why(path: str) -> str:
     expected = SAMPLE_EXPECTATIONS.get(path)
     return expected.why if expected else ""
-
-
-def _cut(path: str) -> str:
-    return path if len(path) <= _PAGE_WIDTH else path[: _PAGE_WIDTH - 1] + "…"

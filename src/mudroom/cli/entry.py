@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import logging
 import os
 import sys
 import tempfile
@@ -32,6 +33,7 @@ def run() -> NoReturn:
             # Names of files need not be text, nor a terminal able to show every letter.
             stream.reconfigure(errors="backslashreplace")
     sys.excepthook = _tell_fault
+    logging.getLogger("mudroom").addHandler(_FaultHandler(logging.WARNING))
     status = _run_command()
     try:
         sys.stdout.flush()
@@ -85,14 +87,37 @@ def _tell_output_lost(error: OSError) -> ExitStatus:
 
 def _tell_fault(kind: type[BaseException], fault: BaseException, trace: TracebackType | None) -> None:
     """A fault of ours: one line, and the details in a file for whoever mends it."""
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="mudroom-fault-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
-    ) as file:
-        file.writelines(traceback.format_exception(kind, fault, trace))
+    name = _save_fault("".join(traceback.format_exception(kind, fault, trace)))
     _write(
-        f"{Code.INTERNAL_ERROR.value}  {kind.__name__}; details in {file.name}\n"
+        f"{Code.INTERNAL_ERROR.value}  {kind.__name__}; details in {name}\n"
         f"help       {CODES[Code.INTERNAL_ERROR].advice}\n"
     )
+
+
+class _FaultHandler(logging.Handler):
+    """What the floors log of a fault that cost one page: a line, and the details in a file."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the line."""
+        first, _, details = record.getMessage().partition("\n")
+        if record.exc_info and record.exc_info[0] is not None:
+            details += "".join(traceback.format_exception(*record.exc_info))
+        line = make_inert(first)
+        if details:
+            line += f"; details in {_save_fault(details)}"
+        _write(f"{record.levelname.lower():<10} {line}\n")
+
+
+def _save_fault(details: str) -> str:
+    """The name of a new file, closed to others, that holds the details; or where there is none, that."""
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="mudroom-fault-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
+        ) as file:
+            file.write(details)
+    except OSError:
+        return "no file, since none could be written"
+    return file.name
 
 
 def _open_missing_streams() -> None:

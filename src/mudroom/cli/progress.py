@@ -70,7 +70,7 @@ class CrawlProgress:
             return
         code = f"  {event.code.value}" if event.code else ""
         line = Text(f"{event.state.value.lower():<12}", style=VERDICT_STYLES.get(event.state.value, ""))
-        self._voice.console.print(line + Text(shorten(make_inert(event.url), _URL_WIDTH) + code))
+        self._voice.console.print(Text.assemble(line, shorten(make_inert(event.url), _URL_WIDTH) + code))
 
     def _refresh(self) -> None:
         if self._live is not None:
