@@ -25,6 +25,8 @@ __all__ = [
 _LABEL_WIDTH = 11
 _MAX_LINE = 2_000
 _DELETE = 0x7F
+_GAP = 2
+_LEAST_WIDTH = 12
 VERDICT_STYLES: Mapping[str, str] = {
     "STORED": "green",
     "QUARANTINED": "bold magenta",
@@ -103,18 +105,30 @@ def print_table(
     if not console.is_terminal:
         _print_plain(columns, cells)
         return
+    widths = _fit(columns, cells, cut, console.width)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for place, column in enumerate(columns):
-        is_kept = bool(cut) and column not in cut
-        table.add_column(
-            column,
-            overflow="ellipsis" if column in cut else "fold",
-            no_wrap=bool(cut),
-            min_width=max((len(row[place]) for row in cells), default=0) if is_kept else None,
-        )
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=bool(cut))
     for row in cells:
-        table.add_row(*(Text(cell, style=styles.get(cell, "")) for cell in row))
+        parts = (shorten(cell, width) if cut else cell for cell, width in zip(row, widths, strict=True))
+        table.add_row(*(Text(part, style=styles.get(part, "")) for part in parts))
     console.print(table)
+
+
+def _fit(
+    columns: Sequence[str], cells: Sequence[Sequence[str]], cut: Collection[str], room: int
+) -> list[int]:
+    """The width of each column, where the longest that may be cut gives way until all have room."""
+    widths = [max(len(line[place]) for line in (columns, *cells)) for place in range(len(columns))]
+    excess = sum(widths) + _GAP * (len(widths) - 1) - room
+    places = [place for place, column in enumerate(columns) if column in cut]
+    while excess > 0 and places:
+        longest = max(places, key=lambda place: widths[place])
+        if widths[longest] <= _LEAST_WIDTH:
+            break
+        widths[longest] -= 1
+        excess -= 1
+    return widths
 
 
 def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
