@@ -7,6 +7,9 @@ import sys
 from itertools import groupby
 from pathlib import Path
 
+from commands_page import render_commands
+from settings_page import render_example, render_settings
+
 from mudroom.errors import CODES, Code
 
 PAGES = Path(__file__).parent
@@ -36,7 +39,12 @@ def render_codes() -> str:
     return "\n".join(parts)
 
 
-GENERATED = {"reference/codes.md": render_codes}
+GENERATED = {
+    "reference/codes.md": render_codes,
+    "reference/commands.md": render_commands,
+    "reference/settings.md": render_settings,
+    "../mudroom.example.toml": render_example,
+}
 
 
 def main() -> int:
