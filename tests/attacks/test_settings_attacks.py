@@ -57,7 +57,7 @@ def test_a_file_named_in_the_environment_must_be_absolute(
 ) -> None:
     write(tmp_path / "mine.toml")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidConfig, match="MUDROOM_CONFIG is 'mine.toml'; expected an absolute path"):
+    with pytest.raises(InvalidConfig, match=r"MUDROOM_CONFIG is 'mine.toml'; expected an absolute path"):
         load_settings({"MUDROOM_CONFIG": "mine.toml"})
 
 

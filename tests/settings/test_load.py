@@ -76,8 +76,7 @@ def test_all_faults_of_all_origins_are_told_at_once(home: Path) -> None:
         f"fetch.max_redirects is 'many'; expected a whole number from 0 to 50 ({path})",
         f"crawl.max_pages is -1; expected a whole number from 0 to 1000000 ({path})",
         "jail.isolation is 'none'; expected one of auto, strict, confined, process (environment)",
-        "egress.allow_origins: 'http://localhost:80' is no origin; write scheme, IP address and port, such as "
-        "http://127.0.0.1:8000 or https://[::1]:8443 (command line)",
+        "egress.allow_origins: 'http://localhost:80' is no origin; write scheme, IP address and port, such as http://127.0.0.1:8000 or https://[::1]:8443 (command line)",
     )
     assert sorted(faults) == sorted(expected)
 

@@ -116,7 +116,7 @@ def _read_trusted(path: Path) -> bytes:
             raise _NotBelievedError("is not a file")
         _check_owner(real, status)
         _check_folder(real.parent)
-        with open(descriptor, "rb", closefd=False) as file:  # noqa: PTH123 - a descriptor, not a path
+        with open(descriptor, "rb", closefd=False) as file:
             text = file.read(_MAX_CONFIG_BYTES + 1)
     finally:
         os.close(descriptor)
