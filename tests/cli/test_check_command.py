@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-RunCli = Callable[..., Any]
-
 from mudroom.errors import Code
+
+RunCli = Callable[..., Any]
 
 ROWS = [
     ("https://Example.COM./p?q=1#f", None, "https://example.com/p?q=1"),
