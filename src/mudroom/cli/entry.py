@@ -6,6 +6,7 @@ import errno
 import io
 import logging
 import os
+import signal
 import sys
 import tempfile
 import traceback
@@ -36,6 +37,8 @@ def run() -> NoReturn:
     sys.excepthook = _tell_fault
     logging.getLogger("mudroom").addHandler(_FaultHandler(logging.WARNING))
     status = run_command(sys.argv[1:])
+    # All is done: a Ctrl-C that comes now must not change what the status says.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         sys.stdout.flush()
     except OSError as error:
