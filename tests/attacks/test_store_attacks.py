@@ -105,6 +105,16 @@ async def test_what_was_swapped_for_something_else_is_corrupt(tmp_path: Path, sw
     await store.aclose()
 
 
+async def test_a_segment_swapped_for_a_link_under_an_open_store_is_corrupt(tmp_path: Path) -> None:
+    root = tmp_path / "private" / "archive"
+    store = FileSnapshotStore(root)
+    ref = (await store.put(_page("a", b"hello"))).source_ref
+    assert (await store.get(ref)).body == b"hello"
+    _swap_segment_for_link(root)
+    assert await _code(store.get(ref)) is Code.SNAPSHOT_CORRUPT
+    await store.aclose()
+
+
 async def test_a_link_in_place_of_a_segment_is_never_written_through(tmp_path: Path) -> None:
     root = tmp_path / "private" / "archive"
     await _filled(root)
@@ -346,6 +356,17 @@ async def test_links_in_a_run_are_not_followed(tmp_path: Path) -> None:
 
 def _listed(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
+
+
+async def test_metadata_cannot_turn_a_quarantined_text_into_a_stored_one(tmp_path: Path) -> None:
+    corpus = FileCorpus(tmp_path / "workspace", VERSIONS)
+    run = await corpus.begin_run(RunKind.CRAWL, "https://example.org/", {})
+    warned = finding(Severity.MEDIUM)
+    await run.quarantine(decided(run.run_id, 1, warned, warn=WarnHandling.QUARANTINE))
+    file = tmp_path / "workspace" / "runs" / run.run_id / "metadata" / "000001.json"
+    file.write_text(file.read_text().replace("QUARANTINED", "STORED"))
+    assert await _code(corpus.read_document(run.run_id, 1)) is Code.RUN_NOT_FOUND
+    await corpus.aclose()
 
 
 @pytest.mark.parametrize(
