@@ -1,1 +1,21 @@
 """robots.txt by RFC 9309: text in, verdicts out."""
+
+from mudroom.robots.lines import MAX_BODY_BYTES
+from mudroom.robots.rules import (
+    ALLOW_ALL,
+    DISALLOW_ALL,
+    MAX_CRAWL_DELAY_SECONDS,
+    RobotsRules,
+    RobotsVerdict,
+    parse_robots,
+)
+
+__all__ = [
+    "ALLOW_ALL",
+    "DISALLOW_ALL",
+    "MAX_BODY_BYTES",
+    "MAX_CRAWL_DELAY_SECONDS",
+    "RobotsRules",
+    "RobotsVerdict",
+    "parse_robots",
+]

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Resolve the dependencies of pyproject.toml and pin them by hash, for every platform and Python at once:
+# run.txt for those who install mudroom alone, dev.txt for this checkout.
+set -eu
+cd "$(dirname "$0")/.."
+if ! command -v uv >/dev/null 2>&1; then
+    echo "make lock needs uv; everything else works without it" >&2
+    exit 1
+fi
+compile() {
+    uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
+        --no-emit-index-url --no-annotate --custom-compile-command "make lock" "$@"
+}
+compile --output-file requirements/run.txt
+compile --extra testing --group dev --constraint requirements/run.txt --output-file requirements/dev.txt

@@ -1,0 +1,281 @@
+"""Inline text rendered: to Markdown, where marks become delimiters, and to plain text, where they vanish."""
+
+from __future__ import annotations
+
+from mudroom.extract.display import Edge, Inline, Mark
+from mudroom.extract.escape import code_span, escape_destination, escape_line_start, escape_text
+
+__all__ = ["inline_markdown", "inline_text"]
+
+_EDGE = "\x01"  # no display text holds it: the builder has cleaned every string
+_DELIMITER = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.STRIKE: "~~"}
+_SUPERSCRIPT = str.maketrans("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ")
+_SUBSCRIPT = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
+_RAISED = frozenset("0123456789+-=()ni")
+_LOWERED = frozenset("0123456789+-=()")
+_ORDINALS = frozenset({"st", "nd", "rd", "th", "tm", "sm", "er", "re", "e", "o", "a", "®", "™"})
+_MAX_SCRIPT = 12
+
+
+def inline_markdown(inline: Inline, *, is_line: bool = False, in_table: bool = False) -> str:
+    """Inline text as Markdown that stays within its block.
+
+    `is_line`: the block holds one line only (a heading, a cell), so breaks become spaces.
+    """
+    if len(inline) == 1 and type(inline[0]) is str:
+        text = escape_text(" ".join(inline[0].split()))
+    else:
+        text = _MarkdownRun(is_line=is_line or in_table).render(inline)
+    if in_table:
+        return text.replace("|", "\\|") if "|" in text else text
+    if "\n" in text:
+        return "\n".join([escape_line_start(line) for line in text.split("\n")])
+    return escape_line_start(text)
+
+
+def inline_text(inline: Inline, *, is_line: bool = False) -> str:
+    """Inline text as a person reads it, without marks."""
+    out: list[str] = []
+    scripts: list[int] = []
+    for part in inline:
+        if type(part) is str:
+            out.append(part)
+        elif isinstance(part, Edge):
+            if part.mark is Mark.BREAK:
+                out.append(" " if is_line else _EDGE)
+            elif part.mark in {Mark.SUP, Mark.SUB}:
+                if part.is_open:
+                    scripts.append(len(out))
+                elif scripts:
+                    start = scripts.pop()
+                    text = "".join(out[start:])
+                    out[start:] = [_script(part.mark, text, underscore="_")]
+    lines = (" ".join(line.split()) for line in "".join(out).split(_EDGE))
+    return "\n".join(lines).strip()
+
+
+def _script(mark: Mark, text: str, *, underscore: str) -> str:
+    """Raised or lowered text: as Unicode has it, or marked by ^ and _ where it has none."""
+    plain = text.strip()
+    if not plain or len(plain) > _MAX_SCRIPT or "](" in plain or "[" in plain:
+        return text
+    chars = set(plain)
+    if mark is Mark.SUP:
+        if chars <= _RAISED:
+            return text.translate(_SUPERSCRIPT)
+        if plain.casefold() in _ORDINALS or not plain[0].isalnum():
+            return text
+        return f"^{plain}" if plain.isalnum() else f"^({plain})"
+    if chars <= _LOWERED:
+        return text.translate(_SUBSCRIPT)
+    return f"{underscore}{plain}" if plain.isalnum() else text
+
+
+class _MarkdownRun:
+    """One run of marked text on its way to Markdown.
+
+    Delimiters stay Edge values in `_out` until the end: whether one may stand depends on what follows it.
+    Spaces move out of marks, empty marks vanish, marks that Markdown could not close in their place are
+    dropped; text never is.
+    """
+
+    __slots__ = ("_code", "_depth", "_is_line", "_out", "_owes_space", "_pending", "_scripts")
+
+    def __init__(self, *, is_line: bool) -> None:
+        self._is_line = is_line
+        self._out: list[str | Edge] = []
+        self._pending: list[Edge] = []
+        self._depth: dict[Mark, int] = {}
+        self._scripts: list[int] = []
+        self._code: list[str] | None = None
+        self._owes_space = False
+
+    def render(self, inline: Inline) -> str:
+        edges = [part for part in inline if type(part) is not str]
+        joined = "".join([part if type(part) is str else _EDGE for part in inline])
+        segments = " ".join(joined.split()).split(_EDGE)
+        self._text(segments[0])
+        for edge, segment in zip(edges, segments[1:], strict=True):
+            if isinstance(edge, Edge):
+                self._edge(edge)
+            if segment:
+                self._text(segment)
+        self._flush_code()
+        return self._assemble()
+
+    def _text(self, segment: str) -> None:
+        if self._code is not None:
+            self._code.append(segment)
+            return
+        if segment[:1] == " ":
+            self._owes_space = True
+            segment = segment[1:]
+        if segment:
+            self._put(escape_text(segment))
+
+    def _put(self, text: str) -> None:
+        """Finished text, behind the space it owes and the marks that begin with it."""
+        out = self._out
+        if self._owes_space:
+            self._owes_space = False
+            if out and not _ends_blank(out[-1]):
+                out.append(" ")
+        if self._pending:
+            self._begin_pending()
+        if text[-1] == " ":
+            text = text[:-1]
+            self._owes_space = True
+        out.append(text)
+
+    def _begin_pending(self) -> None:
+        for edge in self._pending:
+            last = self._out[-1] if self._out else None
+            if (
+                isinstance(last, Edge)
+                and last.mark is edge.mark
+                and not last.is_open
+                and edge.mark in _DELIMITER
+            ):
+                self._out.pop()
+            else:
+                self._out.append(edge)
+        self._pending.clear()
+
+    def _edge(self, edge: Edge) -> None:
+        mark = edge.mark
+        if mark is Mark.BREAK:
+            self._break()
+        elif mark is Mark.CODE:
+            self._flush_code()
+            self._code = [] if edge.is_open else None
+        elif mark is Mark.LINK:
+            self._link(edge)
+        elif self._code is not None:
+            return
+        elif mark in _DELIMITER:
+            self._delimiter(edge)
+        elif edge.is_open:
+            self._put_space()
+            self._scripts.append(len(self._out))
+        elif self._scripts:
+            self._close_script(mark)
+
+    def _put_space(self) -> None:
+        if self._owes_space and self._out and not _ends_blank(self._out[-1]):
+            self._out.append(" ")
+        self._owes_space = False
+
+    def _close_script(self, mark: Mark) -> None:
+        start = self._scripts.pop()
+        tail = self._out[start:]
+        if tail and all(type(part) is str for part in tail):
+            text = "".join([part for part in tail if type(part) is str])
+            self._out[start:] = [_script(mark, text, underscore="\\_")]
+
+    def _break(self) -> None:
+        self._flush_code(keep=True)
+        if self._is_line:
+            self._owes_space = True
+        elif self._out:
+            self._owes_space = False
+            self._out.append(Edge(Mark.BREAK, is_open=True))
+
+    def _link(self, edge: Edge) -> None:
+        self._flush_code(keep=True)
+        if not edge.is_open or edge.href:
+            self._delimiter(edge)
+
+    def _delimiter(self, edge: Edge) -> None:
+        """A mark inside itself changes nothing: only the outermost edges count."""
+        depth = self._depth.get(edge.mark, 0) + (1 if edge.is_open else -1)
+        if depth < 0:
+            return
+        self._depth[edge.mark] = depth
+        if edge.is_open and depth == 1:
+            self._pending.append(edge)
+        elif not edge.is_open and depth == 0:
+            self._close(edge)
+
+    def _close(self, edge: Edge) -> None:
+        for index, pending in enumerate(self._pending):
+            if pending.mark is edge.mark:
+                del self._pending[index]
+                return
+        self._out.append(edge)
+
+    def _flush_code(self, *, keep: bool = False) -> None:
+        """Code so far as a span; `keep` goes on collecting behind it."""
+        if self._code is None:
+            return
+        text = "".join(self._code)
+        self._code = [] if keep else None
+        if not text.strip():
+            self._owes_space = self._owes_space or bool(text)
+            return
+        if text[0] == " ":
+            self._owes_space = True
+        trailing = text[-1] == " "
+        self._put(code_span(text.strip()))
+        self._owes_space = trailing
+
+    def _assemble(self) -> str:
+        out = self._out
+        while out and isinstance(out[-1], Edge) and out[-1].mark is Mark.BREAK:
+            out.pop()
+        dropped = self._dropped_delimiters()
+        texts: list[str] = []
+        hrefs: list[str] = []
+        for index, part in enumerate(out):
+            if isinstance(part, str):
+                texts.append(part)
+            elif part.mark is Mark.BREAK:
+                texts.append("\\\n")
+            elif part.mark is Mark.LINK:
+                if part.is_open:
+                    hrefs.append(part.href)
+                    texts.append("[")
+                else:
+                    texts.append(f"]({escape_destination(hrefs.pop())})")
+            elif index not in dropped:
+                texts.append(_DELIMITER[part.mark])
+        texts.extend(f"]({escape_destination(href)})" for href in reversed(hrefs))
+        return "".join(texts).strip()
+
+    def _dropped_delimiters(self) -> set[int]:
+        """Where delimiters stand that Markdown would show instead of obey; always in pairs."""
+        out, dropped = self._out, set[int]()
+        begun: dict[Mark, int] = {}
+        for index, part in enumerate(out):
+            if isinstance(part, str) or part.mark not in _DELIMITER:
+                continue
+            if part.is_open:
+                begun[part.mark] = index
+            elif (start := begun.pop(part.mark, -1)) >= 0:
+                before, after = _neighbour(out, start, -1), _neighbour(out, start, 1)
+                inner, outer = _neighbour(out, index, -1), _neighbour(out, index, 1)
+                if not (_flanks(after, before) and _flanks(inner, outer)):
+                    dropped |= {start, index}
+            else:
+                dropped.add(index)
+        dropped.update(begun.values())
+        return dropped
+
+
+def _ends_blank(part: str | Edge) -> bool:
+    return part.endswith(" ") if isinstance(part, str) else part.mark is Mark.BREAK
+
+
+def _neighbour(out: list[str | Edge], index: int, step: int) -> str:
+    """The character on one side of a delimiter; another delimiter counts as punctuation."""
+    position = index + step
+    if not 0 <= position < len(out):
+        return " "
+    part = out[position]
+    if isinstance(part, Edge):
+        return " " if part.mark is Mark.BREAK else "*"
+    return part[-1] if step < 0 else part[0]
+
+
+def _flanks(inner: str, outer: str) -> bool:
+    """Whether a delimiter between these two characters turns towards the inner one (CommonMark 6.2)."""
+    return not inner.isspace() and (inner.isalnum() or not outer.isalnum())

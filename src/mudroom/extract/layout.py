@@ -1,0 +1,173 @@
+"""Blocks laid out as lines: containers as prefixes, leaves as a renderer writes them.
+
+Markdown and plain text differ in how a leaf is written, not in where its lines stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from mudroom.extract.display import Block, BlockKind, Cell
+from mudroom.extract.limits import limit_passed
+
+__all__ = ["RenderLeaf", "lay_out", "lay_out_table"]
+
+RenderLeaf = Callable[[Block], Sequence[str]]
+"""The lines of one leaf; none where there is nothing to show. Lines hold no LF."""
+
+_MAX_NESTING = 24  # deeper containers are flattened: each would indent every line below it
+_MAX_LIST_NUMBER = 999_999_999  # CommonMark reads nine digits
+_MAX_SPANNED = 64  # columns that spans may fill; a cell of text always has its own
+
+
+def lay_out(blocks: Iterable[Block], render_leaf: RenderLeaf, max_chars: int) -> str:
+    """The text of a display tree, without a final LF; empty for an empty tree.
+
+    Raises ContentRefused EXTRACTION_LIMIT when it grows beyond `max_chars`.
+    """
+    layout = _Layout(render_leaf, max_chars)
+    for block in blocks:
+        layout.write(block)
+    return "\n".join(layout.lines)
+
+
+def lay_out_table(rows: Sequence[Sequence[Cell]]) -> list[list[Cell | None]]:
+    """Rows of equal meaning by column: spans filled with None, short rows padded while that stays small."""
+    grid: list[list[Cell | None]] = []
+    carried: list[int] = []
+    for row in rows:
+        line: list[Cell | None] = []
+        for cell in row:
+            _fill_carried(line, carried)
+            width = max(1, min(cell.colspan, _MAX_SPANNED - len(line)))
+            if cell.rowspan > 1 and len(line) < _MAX_SPANNED:
+                carried.extend([0] * (len(line) + width - len(carried)))
+                carried[len(line) : len(line) + width] = [cell.rowspan - 1] * width
+            line.append(cell)
+            line.extend([None] * (width - 1))
+        _fill_carried(line, carried)
+        grid.append(line)
+    width = max(map(len, grid), default=0)
+    for line in grid if width <= _MAX_SPANNED else grid[:1]:
+        line.extend([None] * (width - len(line)))
+    return grid
+
+
+def _fill_carried(line: list[Cell | None], carried: list[int]) -> None:
+    """Empty cells where a cell from above reaches down, from where the row stands."""
+    while len(line) < len(carried) and carried[len(line)] > 0:
+        carried[len(line)] -= 1
+        line.append(None)
+
+
+class _Frame:
+    """One open container: what to go back to when it closes, and how its items stand."""
+
+    __slots__ = ("blocks", "is_item", "is_loose", "lead", "marker", "number", "prefix")
+
+    def __init__(
+        self, prefix: str, lead: str, *, is_item: bool = False, marker: str = "", number: int = -1
+    ) -> None:
+        self.prefix = prefix
+        self.lead = lead
+        self.is_item = is_item
+        self.marker = marker
+        self.number = number
+        self.is_loose = False
+        self.blocks = 0
+
+
+class _Layout:
+    """Lines so far; `_lead` stands before the next line instead of the prefix, `_gap` is a blank line owed."""
+
+    __slots__ = ("_after_list", "_frames", "_gap", "_lead", "_left", "_prefix", "_render_leaf", "lines")
+
+    def __init__(self, render_leaf: RenderLeaf, max_chars: int) -> None:
+        self.lines: list[str] = []
+        self._render_leaf = render_leaf
+        self._left = max_chars
+        self._prefix = ""
+        self._lead = ""
+        self._gap = False
+        self._after_list = ""
+        self._frames = [_Frame("", "")]
+
+    def write(self, block: Block) -> None:
+        kind = block.kind
+        if kind < BlockKind.OPEN_LIST:
+            if lines := self._render_leaf(block):
+                self._emit(lines)
+        elif kind is BlockKind.CLOSE:
+            self._close()
+        elif kind is BlockKind.OPEN_ITEM:
+            self._open_item(block)
+        elif kind is BlockKind.OPEN_LIST:
+            self._open_list(block)
+        else:
+            self._open_quote()
+
+    def _emit(self, lines: Sequence[str]) -> None:
+        out, prefix, frame = self.lines, self._prefix, self._frames[-1]
+        before = len(out)
+        if self._gap:
+            out.append(prefix.rstrip())
+            frame.is_loose = frame.is_loose or frame.blocks > 0
+        out.append((self._lead or prefix) + lines[0])
+        if len(lines) > 1:
+            bare = prefix.rstrip()
+            out.extend([prefix + line if line else bare for line in lines[1:]])
+        self._lead = ""
+        self._gap = True
+        self._after_list = ""
+        frame.blocks += 1
+        self._left -= sum(map(len, out[before:])) + len(out) - before
+        if self._left < 0:
+            raise limit_passed("its text is larger than is read")
+
+    def _open_list(self, block: Block) -> None:
+        frame = self._frames[-1]
+        if not self._lead and frame.is_item and frame.blocks == 1 and block.number in {-1, 1}:
+            self._gap = False
+        marker, other = ("-", "*") if block.number < 0 else (".", ")")
+        marker = other if self._after_list == marker else marker
+        self._frames.append(_Frame(self._prefix, self._lead, marker=marker, number=block.number))
+
+    def _open_item(self, block: Block) -> None:
+        parent = self._frames[-1]
+        self._frames.append(_Frame(self._prefix, self._lead, is_item=True))
+        if len(self._frames) > _MAX_NESTING:
+            return
+        bullet = f"{parent.marker or '-'} "
+        if parent.number >= 0:
+            number = min(block.number if block.number >= 0 else parent.number, _MAX_LIST_NUMBER)
+            parent.number = number + 1
+            bullet = f"{number}{bullet}"
+        if parent.blocks:
+            self._gap = parent.is_loose
+        self._lead = (self._lead or self._prefix) + bullet
+        self._prefix += " " * len(bullet)
+
+    def _open_quote(self) -> None:
+        self._frames.append(_Frame(self._prefix, self._lead))
+        if len(self._frames) > _MAX_NESTING:
+            return
+        if self._gap:
+            self.lines.append(self._prefix.rstrip())
+            self._gap = False
+        self._lead = f"{self._lead or self._prefix}> "
+        self._prefix += "> "
+
+    def _close(self) -> None:
+        frame = self._frames.pop()
+        parent = self._frames[-1]
+        if self._lead and frame.is_item and len(self._frames) < _MAX_NESTING:
+            self._emit(("",))
+            self.lines[-1] = self.lines[-1].rstrip()
+        elif self._lead:
+            self._lead = frame.lead
+        self._prefix = frame.prefix
+        self._gap = bool(self.lines)
+        self._after_list = frame.marker
+        parent.blocks += 1
+        if frame.is_item:
+            parent.is_loose = parent.is_loose or frame.is_loose

@@ -1,0 +1,50 @@
+"""What is extracted, and how much of it: sources and limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mudroom.errors import Code, ContentRefused
+from mudroom.model import View
+
+__all__ = ["ExtractLimits", "ExtractSource", "limit_passed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractSource:
+    """Where a document's bytes came from, as far as reading them needs it."""
+
+    url: str
+    """The final URL, absolute; links are relative to it. For files an address of the caller's making."""
+    content_type: str
+    """As declared; empty when it was not."""
+    views: frozenset[View] = frozenset({View.MARKDOWN})
+    filename: str | None = None
+    no_sniff: bool = False
+    """Whether the peer asked that the declared type be taken as it is (X-Content-Type-Options)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractLimits:
+    """Bounds of one extraction. Passing one refuses the document; only links are cut, with a warning."""
+
+    max_body_bytes: int = 16 << 20
+    max_depth: int = 4096
+    """Nested elements; browsers stop at 512, tag soup that people still read goes to a few thousand."""
+    max_nodes: int = 1_000_000
+    max_attributes: int = 20_000
+    """On one element."""
+    max_selector_steps: int = 20_000_000
+    """Style selectors times elements they are tried on."""
+    max_output_chars: int = 20_000_000
+    """Of each view."""
+    max_security_chars: int = 40_000_000
+    max_links: int = 20_000
+    max_pieces: int = 500_000
+    max_embedded_depth: int = 3
+    """Documents in documents: srcdoc, feed entries, data URLs."""
+
+
+def limit_passed(what: str) -> ContentRefused:
+    """The refusal of a document that is larger than is read in one respect."""
+    return ContentRefused(Code.EXTRACTION_LIMIT, f"The document was not read: {what}.")

@@ -1,0 +1,105 @@
+"""Where one fetch stands: the URL it is at, what it has seen, what it may use next."""
+
+from __future__ import annotations
+
+from mudroom.address import (
+    AllowedUrl,
+    EgressPolicy,
+    ExceptionScope,
+    ParsedUrl,
+    RefusedUrl,
+    judge_url,
+)
+from mudroom.errors import Code, EgressRefused
+from mudroom.fetch.redirect import check_step, find_location, keep_headers, next_method
+from mudroom.fetch.request import FetchRequest
+from mudroom.model import Hop
+from mudroom.net import WireResponse
+
+__all__ = ["Chain"]
+
+
+class Chain:
+    """A request and the redirects that it has followed so far."""
+
+    __slots__ = (
+        "_first",
+        "_normalized",
+        "_policy",
+        "_request",
+        "_seen",
+        "body",
+        "current",
+        "headers",
+        "hops",
+        "method",
+        "requested_url",
+        "scope",
+    )
+
+    def __init__(self, request: FetchRequest, policy: EgressPolicy) -> None:
+        self._request = request
+        self._policy = policy
+        self.method = request.method
+        self.headers = request.headers
+        self.body = request.body
+        self.scope = request.initiator_scope
+        self.hops: list[Hop] = []
+        self._answering: WireResponse | None = None
+        self.current = self._judge(request.url, request.base)
+        self._first = self.current.url
+        self.requested_url = self._normalized = self._first.normalized
+        self._seen = {(self.method, self._normalized)}
+
+    def record(self, response: WireResponse, exception: str | None) -> None:
+        """Note the hop that was just made."""
+        self._answering = response
+        self.hops.append(
+            Hop(
+                url=self._normalized,
+                address=response.address,
+                status=response.status,
+                protocol=response.protocol,
+                exception=exception,
+            )
+        )
+
+    @property
+    def received_bytes(self) -> int:
+        """Body bytes of the last hop that have come so far."""
+        return self._answering.received_bytes if self._answering is not None else 0
+
+    def follow(self, response: WireResponse) -> None:
+        """Go on to the target of a redirect.
+
+        What the target may use is what its initiator, the hop before it, was itself dialled through.
+        Raises: EgressRefused with the code of a refused target or of a broken rule; nothing was dialled.
+        """
+        here = self.current.url
+        location = find_location(response.headers, here.host)
+        if len(self.hops) > self._request.redirects.max_hops:
+            raise EgressRefused(
+                Code.REDIRECT_LIMIT, f"{self._first.host} redirects more often than is followed"
+            )
+        exception = self.hops[-1].exception
+        self.scope = ExceptionScope.none() if exception is None else ExceptionScope.of(exception)
+        target = self._judge(location, here)
+        check_step(self._first, here, target.url, self._request.redirects.scope)
+        method = next_method(response.status, self.method)
+        keeps_body = method == self.method
+        self.headers = keep_headers(self.headers, here, target.url, keeps_body=keeps_body)
+        if not keeps_body:
+            self.method, self.body = method, b""
+        self.current = target
+        self._normalized = target.url.normalized
+        step = (method, self._normalized)
+        if step in self._seen:
+            raise EgressRefused(Code.REDIRECT_LOOP, f"{here.host} redirects in a circle")
+        self._seen.add(step)
+
+    def _judge(self, untrusted_url: str, base: ParsedUrl | None) -> AllowedUrl:
+        verdict = judge_url(untrusted_url, self._policy, self.scope, base=base)
+        if isinstance(verdict, RefusedUrl):
+            where = f"{self.current.url.host} redirects to a refused target: " if self.hops else ""
+            raise EgressRefused(verdict.code, f"{where}{verdict.message}")
+        return verdict

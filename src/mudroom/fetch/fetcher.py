@@ -1,0 +1,256 @@
+"""One URL to its answer, each hop judged, resolved once, pinned and counted.
+
+The path of a hop: judge the URL as written, the redirect rule, the caller's check (robots, politeness),
+resolve, judge every answer, a slot, the pinned connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+
+from mudroom.address import EgressPolicy, ExceptionScope, IPAddress, RefusedAnswers, judge_answers
+from mudroom.clock import Clock
+from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
+from mudroom.fetch.chain import Chain
+from mudroom.fetch.redirect import is_redirect
+from mudroom.fetch.request import FetchOptions, FetchRequest
+from mudroom.fetch.result import Fetched, Streamed
+from mudroom.fetch.slots import OriginSlots, Slots
+from mudroom.media import BodyDecoder, header_values, parse_content_type
+from mudroom.net import (
+    Headers,
+    NetLimits,
+    Resolver,
+    Transport,
+    WireRequest,
+    WireResponse,
+    check_method,
+    check_request_headers,
+)
+
+__all__ = ["Fetcher"]
+
+_FIRST_ERROR = 400
+_MAX_VERDICTS = 1024
+_CODING = "content-encoding"
+
+Exceptions = dict[str, str]
+"""The exception behind a dialled address (as text), for those that needed one."""
+
+
+class Fetcher:
+    """What everything that reads the web asks; it owns neither transport nor resolver."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        resolver: Resolver,
+        policy: EgressPolicy,
+        options: FetchOptions,
+        clock: Clock,
+        *,
+        slots: Slots | None = None,
+    ) -> None:
+        check_request_headers(options.headers)
+        self._transport = transport
+        self._resolver = resolver
+        self._policy = policy
+        self._options = options
+        self._clock = clock
+        self._slots = slots if slots is not None else OriginSlots()
+        self._profile = options.headers
+        self._verdicts: dict[
+            tuple[tuple[IPAddress, ...], ExceptionScope, str | None], tuple[tuple[IPAddress, ...], Exceptions]
+        ] = {}
+        self._limits = self._last_capped = options.limits
+
+    async def fetch(self, request: FetchRequest) -> Fetched:
+        """The whole answer to a request; any status is a result.
+
+        Raises: EgressRefused before anything refused is dialled; FetchFailed; ContentRefused for a size,
+            type or coding; each with the hops made so far in `hops`. What `hop_check` raises passes through.
+        """
+        started = self._clock.monotonic()
+        chain = self._start(request)
+        try:
+            while True:
+                wire, exceptions = await self._clear(request, chain)
+                async with self._hold(wire, request), self._transport.open(wire) as response:
+                    chain.record(response, exceptions.get(response.address))
+                    if is_redirect(response.status):
+                        chain.follow(response)
+                        continue
+                    _check_type(request, response, wire.url.host)
+                    body = await response.read()
+                    decoded = self._decode(request, response, body)
+                    return _to_result(chain, response, body, decoded, self._clock.monotonic() - started)
+        except MudroomError as error:
+            error.hops = tuple(chain.hops)
+            error.wire_bytes = chain.received_bytes
+            raise
+
+    @asynccontextmanager
+    async def stream(self, request: FetchRequest) -> AsyncIterator[Streamed]:
+        """The answer to a request, entered at its headers; leaving closes what was not read.
+
+        Raises: as `fetch`.
+        """
+        chain = self._start(request)
+        try:
+            while True:
+                wire, exceptions = await self._clear(request, chain)
+                async with self._hold(wire, request), self._transport.open(wire) as response:
+                    chain.record(response, exceptions.get(response.address))
+                    if is_redirect(response.status):
+                        chain.follow(response)
+                        continue
+                    _check_type(request, response, wire.url.host)
+                    yield _to_stream(
+                        chain, response, BodyDecoder(_codings(response.headers), self._max_decoded(request))
+                    )
+                    return
+        except MudroomError as error:
+            error.hops = tuple(chain.hops)
+            error.wire_bytes = chain.received_bytes
+            raise
+
+    def _start(self, request: FetchRequest) -> Chain:
+        check_method(request.method)
+        if request.headers:
+            check_request_headers(request.headers)
+        return Chain(request, self._policy)
+
+    def _hold(self, wire: WireRequest, request: FetchRequest) -> AbstractAsyncContextManager[None]:
+        return self._slots.hold(wire.url.origin, request.priority)
+
+    async def _clear(self, request: FetchRequest, chain: Chain) -> tuple[WireRequest, Exceptions]:
+        """The hop as it may be sent, and the exceptions behind those of its addresses that need one."""
+        target = chain.current
+        url = target.url
+        if request.hop_check is not None:
+            await request.hop_check(url)
+        exceptions: Exceptions = {}
+        if url.address is not None:
+            addresses: tuple[IPAddress, ...] = (url.address,)
+            if target.exception is not None:
+                exceptions = {str(url.address): target.exception}
+        else:
+            answer = await self._resolver.resolve(url.host)
+            addresses, exceptions = self._judge(url.host, answer, chain.scope, target.exception)
+        return self._wire_request(request, chain, addresses), exceptions
+
+    def _judge(
+        self, host: str, answer: tuple[IPAddress, ...], scope: ExceptionScope, url_exception: str | None
+    ) -> tuple[tuple[IPAddress, ...], Exceptions]:
+        """The addresses of an answer when all may be dialled; a verdict is remembered, the policy being fixed."""
+        key = (answer, scope, url_exception)
+        known = self._verdicts.get(key)
+        if known is not None:
+            return known
+        verdict = judge_answers(answer, self._policy, scope, host=host, url_exception=url_exception)
+        if isinstance(verdict, RefusedAnswers):
+            kind = FetchFailed if verdict.code is Code.DNS_FAILURE else EgressRefused
+            raise kind(verdict.code, verdict.message)
+        if len(self._verdicts) >= _MAX_VERDICTS:
+            self._verdicts.clear()
+        exceptions = {
+            str(one.address): one.exception for one in verdict.verdicts if one.exception is not None
+        }
+        self._verdicts[key] = known = (verdict.addresses, exceptions)
+        return known
+
+    def _wire_request(
+        self, request: FetchRequest, chain: Chain, addresses: tuple[IPAddress, ...]
+    ) -> WireRequest:
+        url = chain.current.url
+        return WireRequest(
+            url=url,
+            addresses=addresses,
+            method=chain.method,
+            headers=_merge(self._profile, chain.headers) if chain.headers else self._profile,
+            body=chain.body,
+            limits=self._limits if request.max_body_bytes is None else self._capped(request.max_body_bytes),
+            ca_file=self._options.trust_anchors.get(url.host),
+            partition=request.partition,
+        )
+
+    def _capped(self, max_body_bytes: int) -> NetLimits:
+        """The profile's limits with another cap; the last one is kept, since most callers have one."""
+        if self._last_capped.max_body_bytes != max_body_bytes:
+            self._last_capped = replace(self._limits, max_body_bytes=max_body_bytes)
+        return self._last_capped
+
+    def _decode(self, request: FetchRequest, response: WireResponse, body: bytes) -> bytes:
+        limit = self._max_decoded(request)
+        codings = _codings(response.headers)
+        if codings and body:
+            decoder = BodyDecoder(codings, limit)
+            return decoder.feed(body) + decoder.finish()
+        if len(body) > limit:
+            raise ContentRefused(Code.DECODED_TOO_LARGE, f"the answer is larger than the {limit} bytes read")
+        return body
+
+    def _max_decoded(self, request: FetchRequest) -> int:
+        limit = request.max_decoded_bytes
+        return self._options.max_decoded_bytes if limit is None else limit
+
+
+def _check_type(request: FetchRequest, response: WireResponse, host: str) -> None:
+    if request.accept_types is None or response.status >= _FIRST_ERROR:
+        return
+    declared = header_values(response.headers, "content-type")
+    media_type = parse_content_type(declared[-1]) if declared else None
+    if not request.accept_types(media_type.essence if media_type is not None else ""):
+        shown = media_type.essence if media_type is not None else "no declared type"
+        raise ContentRefused(
+            Code.UNSUPPORTED_CONTENT_TYPE, f"{host} answered with {shown}, which is not read"
+        )
+
+
+def _codings(headers: Headers) -> str:
+    """The content codings, joined; empty when there are none."""
+    return ",".join(value for name, value in headers if len(name) == len(_CODING) and name.lower() == _CODING)
+
+
+def _to_result(
+    chain: Chain, response: WireResponse, body: bytes, decoded: bytes, duration_seconds: float
+) -> Fetched:
+    return Fetched(
+        requested_url=chain.requested_url,
+        final=chain.current.url,
+        hops=tuple(chain.hops),
+        status=response.status,
+        reason=response.reason,
+        protocol=response.protocol,
+        headers=response.headers,
+        raw_header=response.raw_header,
+        body=body,
+        decoded=decoded,
+        exception=chain.hops[-1].exception,
+        wire_bytes=response.received_bytes,
+        duration_seconds=duration_seconds,
+    )
+
+
+def _to_stream(chain: Chain, response: WireResponse, decoder: BodyDecoder) -> Streamed:
+    return Streamed(
+        requested_url=chain.requested_url,
+        final=chain.current.url,
+        hops=tuple(chain.hops),
+        status=response.status,
+        reason=response.reason,
+        protocol=response.protocol,
+        headers=response.headers,
+        raw_header=response.raw_header,
+        exception=chain.hops[-1].exception,
+        response=response,
+        decoder=decoder,
+    )
+
+
+def _merge(profile: Headers, headers: Headers) -> Headers:
+    """The profile's fields, each replaced by the caller's of the same name, then the caller's."""
+    given = {name.lower() for name, _ in headers}
+    return tuple(field for field in profile if field[0].lower() not in given) + headers

@@ -1,0 +1,106 @@
+"""What a caller asks for, and what all callers share: one request profile."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum, unique
+from types import MappingProxyType
+
+from mudroom.address import ExceptionScope, ParsedUrl
+from mudroom.net import Headers, NetLimits
+
+__all__ = [
+    "AcceptType",
+    "FetchOptions",
+    "FetchRequest",
+    "HopCheck",
+    "Priority",
+    "RedirectRule",
+    "RedirectScope",
+]
+
+HopCheck = Callable[[ParsedUrl], Awaitable[None]]
+"""Awaited before every hop, the first included, and before its name is resolved; raises to refuse it."""
+
+AcceptType = Callable[[str], bool]
+"""Whether a declared media type (type/subtype, lower case; empty when undeclared) is worth reading."""
+
+
+@unique
+class Priority(IntEnum):
+    """How soon a request should start; lower is sooner."""
+
+    HIGH = 0
+    NORMAL = 1
+    LOW = 2
+    IDLE = 3
+
+
+@unique
+class RedirectScope(StrEnum):
+    """How far from the requested URL a redirect may lead."""
+
+    ANY = "any"
+    SAME_HOST = "same-host"
+    SAME_SITE = "same-site"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedirectRule:
+    """Which redirects are followed (decision 3); https to http never is."""
+
+    max_hops: int = 20
+    scope: RedirectScope = RedirectScope.ANY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchRequest:
+    """One URL to fetch, as somebody wrote it, and how far that may go.
+
+    Shapes: `headers` replace the profile's of the same name; on a change of origin all but Accept,
+    Accept-Language and User-Agent are dropped. None for a limit means the profile's.
+    """
+
+    url: str
+    method: str = "GET"
+    headers: Headers = ()
+    body: bytes = b""
+    priority: Priority = Priority.NORMAL
+    max_body_bytes: int | None = None
+    """As received."""
+    max_decoded_bytes: int | None = None
+    initiator_scope: ExceptionScope = field(default_factory=ExceptionScope.none)
+    """Which exceptions the first hop may use: what named the URL decides (decision 4)."""
+    base: ParsedUrl | None = None
+    """The document that the URL stood in."""
+    redirects: RedirectRule = RedirectRule()
+    hop_check: HopCheck | None = None
+    accept_types: AcceptType | None = None
+    """Asked at the headers of a final answer below 400; a refused type ends there, however long the body."""
+    partition: str = ""
+    """Connections are shared only within it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchOptions:
+    """The request profile shared by everything that fetches."""
+
+    user_agent: str = "mudroom"
+    accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+    accept_language: str = "en,*;q=0.5"
+    accept_encoding: str = "gzip, deflate, br, zstd"
+    limits: NetLimits = field(default_factory=NetLimits)
+    max_decoded_bytes: int = 10 * 1024 * 1024
+    trust_anchors: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Host name to a PEM file whose anchors hold for that host beside the public ones."""
+
+    @property
+    def headers(self) -> Headers:
+        """The fields that every request carries unless its caller replaces them."""
+        return (
+            ("User-Agent", self.user_agent),
+            ("Accept", self.accept),
+            ("Accept-Language", self.accept_language),
+            ("Accept-Encoding", self.accept_encoding),
+        )

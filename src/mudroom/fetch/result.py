@@ -1,0 +1,72 @@
+"""What comes back: a whole answer, or one that is still being read."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from mudroom.address import ParsedUrl
+from mudroom.media import BodyDecoder
+from mudroom.model import Hop
+from mudroom.net import Headers, WireResponse
+
+__all__ = ["Fetched", "Streamed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """A whole answer of any status. Body and header fields are untrusted."""
+
+    requested_url: str
+    """As it was asked for, in normal form."""
+    final: ParsedUrl
+    hops: tuple[Hop, ...]
+    """Every request made, the last one included."""
+    status: int
+    reason: str
+    protocol: str
+    headers: Headers
+    raw_header: bytes
+    """Status line and header lines of the last hop, as received."""
+    body: bytes
+    """As received, with its content codings; this is what is archived."""
+    decoded: bytes
+    """Without content codings."""
+    exception: str | None
+    """The exception through which the last hop was dialled; it is the scope of what the body links to."""
+    wire_bytes: int
+    """Body bytes of the last hop as received."""
+    duration_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Streamed:
+    """An answer whose headers are here; its body is read once, by `chunks` or by `raw_chunks`."""
+
+    requested_url: str
+    final: ParsedUrl
+    hops: tuple[Hop, ...]
+    status: int
+    reason: str
+    protocol: str
+    headers: Headers
+    raw_header: bytes
+    exception: str | None
+    response: WireResponse
+    decoder: BodyDecoder
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body without content codings, as it comes. Raises: ContentRefused, FetchFailed."""
+        received = 0
+        async for chunk in self.response.chunks():
+            received += len(chunk)
+            decoded = self.decoder.feed(chunk)
+            if decoded:
+                yield decoded
+        tail = self.decoder.finish() if received else b""
+        if tail:
+            yield tail
+
+    def raw_chunks(self) -> AsyncIterator[bytes]:
+        """The body as received, as it comes. Raises: ContentRefused, FetchFailed."""
+        return self.response.chunks()

@@ -1,0 +1,67 @@
+"""The reader: bytes of a document in, what was read of it out."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import webencodings
+
+from mudroom.extract import ExtractLimits, ExtractSource, extract_document
+from mudroom.model import View
+from mudroom.wire import FrameKind, decode_extract_request, encode_extracted, refuse
+
+__all__ = ["ExtractRole"]
+
+_LIMITS = tuple(field.name for field in dataclasses.fields(ExtractLimits))
+_PAGE = b"""<!DOCTYPE html><html><head><title>Warm</title><meta name=description content=x><style>.a{display:none}
+</style><script>let a = 1</script></head><body><h1>One</h1><p class=a>two <a href="/b">three</a> <b>four</b>
+<img alt=five src=c.png><ul><li>six</ul><table><tr><th>seven<td>eight</table><pre><code>nine</code></pre>
+<blockquote>ten</blockquote><!-- eleven --><template>twelve</template><svg><text>13</text></svg></body></html>"""
+# One of each kind that is read, so that each reader's own imports happen now.
+_WARM = (
+    ("text/html; charset=utf-8", _PAGE),
+    ("", _PAGE),
+    ("text/plain", b"plain words\n"),
+    ("text/markdown", b"# Words\n\n- one\n"),
+    ("application/json", b'{"a": ["b", 1, null]}'),
+    ("text/csv", b"a,b\n1,2\n"),
+    ("application/xml", b"<?xml version='1.0'?><a b='c'>d<![CDATA[e]]></a>"),
+    (
+        "application/rss+xml",
+        b"<rss version='2.0'><channel><title>a</title><item><title>b</title></item></channel></rss>",
+    ),
+    # No declaration and no UTF-8: the guess has models to load.
+    ("text/plain", "Привет, мир! Как дела сегодня?\n".encode("cp1251") * 20),
+)
+
+
+class ExtractRole:
+    """Extraction as a guest's work."""
+
+    def warm(self) -> None:
+        """Every kind of document read once, every codec of the encoding standard loaded."""
+        for label in set(webencodings.LABELS.values()):
+            webencodings.lookup(label)
+        for content_type, body in _WARM:
+            source = ExtractSource(
+                url="https://warm.invalid/", content_type=content_type, views=frozenset(View)
+            )
+            encode_extracted(extract_document(body, source, ExtractLimits()))
+
+    def configure(self, settings: tuple[int, ...]) -> None:
+        """Takes none: limits come with each document."""
+
+    def answer(self, kind: FrameKind, payload: bytes | bytearray | memoryview) -> tuple[FrameKind, bytes]:
+        """What was read of one document. Raises ContentRefused as extraction does."""
+        if kind is not FrameKind.EXTRACT:
+            raise refuse(f"a {kind.name} to a guest that reads")
+        order = decode_extract_request(payload)
+        source = ExtractSource(
+            url=order.url,
+            content_type=order.content_type,
+            views=order.views,
+            filename=order.filename,
+            no_sniff=order.no_sniff,
+        )
+        limits = ExtractLimits(**dict(zip(_LIMITS, order.limits, strict=True)))
+        return FrameKind.EXTRACTED, encode_extracted(extract_document(order.body, source, limits))

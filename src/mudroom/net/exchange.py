@@ -1,0 +1,393 @@
+"""One request and its answer while it is on the wire.
+
+States, each with its deadline; every end is typed:
+
+    CONNECTING ──PREREQ──▶ WAITING ──headers──▶ READING ──last byte──▶ DONE
+      connect                response              idle, total
+      (the next address after a quarter of a second, or when one fails)
+
+Time is the event loop's. The exchanges of a pool share one timer, which is armed anew only when it must fire
+earlier; it then asks each of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import sys
+from collections import deque
+from collections.abc import AsyncIterator
+from enum import Enum, auto
+from ipaddress import ip_address
+
+import pycurl
+
+from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
+from mudroom.net.faults import CONNECT_ERRORS, map_curl_error
+from mudroom.net.handle import CurlHandle, HandlePool
+from mudroom.net.headers import declared_length, parse_fields, parse_status_line
+from mudroom.net.transport import Headers, WireRequest
+
+__all__ = ["Exchange"]
+
+_STAGGER_SECONDS = 0.25
+"""RFC 8305 section 5: the recommended delay before the next address is tried beside the first."""
+_SWITCHING_PROTOCOLS = 101
+_FINAL = 200
+_ABORT = -1
+_PAUSE: int = pycurl.WRITEFUNC_PAUSE
+
+
+class _Phase(Enum):
+    CONNECTING = auto()
+    WAITING = auto()
+    READING = auto()
+    DONE = auto()
+
+
+class Exchange:
+    """A request on its way and, from the headers on, its answer: a `WireResponse`."""
+
+    __slots__ = (
+        "_addresses",
+        "_allowed",
+        "_ca_bundle",
+        "_chunks",
+        "_connect_deadline",
+        "_fault",
+        "_handles",
+        "_headers",
+        "_high_water",
+        "_interim",
+        "_is_paused",
+        "_last_bytes_at",
+        "_lines",
+        "_loop",
+        "_next_address_at",
+        "_phase",
+        "_pool",
+        "_request",
+        "_started_at",
+        "_total_deadline",
+        "_waiter",
+        "_waiting_bytes",
+        "_wants_all",
+        "_winner",
+        "address",
+        "protocol",
+        "reason",
+        "received_bytes",
+        "status",
+    )
+
+    def __init__(
+        self,
+        request: WireRequest,
+        addresses: tuple[str, ...],
+        pool: HandlePool,
+        loop: asyncio.AbstractEventLoop,
+        ca_bundle: bytes | None,
+    ) -> None:
+        self._request = request
+        self._pool = pool
+        self._loop = loop
+        self._ca_bundle = ca_bundle
+        self._allowed = frozenset(addresses)
+        self._addresses = deque(addresses)
+        self._handles: list[CurlHandle] = []
+        self._winner: CurlHandle | None = None
+        self._phase = _Phase.CONNECTING
+        self._fault: MudroomError | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._lines: list[bytes] = []
+        self._headers: Headers | None = None
+        self._interim = 0
+        self._chunks: deque[bytes] = deque()
+        self._waiting_bytes = 0
+        self._high_water = request.limits.max_buffered_bytes
+        self._is_paused = False
+        self._wants_all = False
+        self._started_at = loop.time()
+        self._connect_deadline = self._started_at + request.limits.connect_timeout_seconds
+        self._next_address_at = self._connect_deadline
+        self._last_bytes_at = self._started_at
+        self._total_deadline = 0.0
+        self.address = ""
+        self.status = 0
+        self.reason = ""
+        self.protocol = ""
+        self.received_bytes = 0
+
+    # ---- the answer, as its consumer sees it ----
+
+    @property
+    def raw_header(self) -> bytes:
+        """Status line and header lines as received."""
+        return b"".join(self._lines)
+
+    @property
+    def headers(self) -> Headers:
+        """The header fields in order, duplicates kept."""
+        if self._headers is None:
+            self._headers = parse_fields(self._lines[1:])
+        return self._headers
+
+    async def open(self) -> None:
+        """Send the request and wait for the headers of the final answer."""
+        self._dial_next()
+        if self._phase is not _Phase.DONE:
+            self._pool.arm(self.deadline())
+        while self._phase in {_Phase.CONNECTING, _Phase.WAITING}:
+            await self._wait()
+        if self._fault is not None and not self.status:
+            raise self._fault
+
+    async def read(self) -> bytes:
+        """The whole body, content-encoded."""
+        self._check_declared_length()
+        self._high_water = sys.maxsize
+        self._wants_all = True
+        self._resume()
+        while self._phase is not _Phase.DONE:
+            await self._wait()
+        if self._fault is not None:
+            raise self._fault
+        return self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it comes; the peer waits while nobody reads."""
+        self._check_declared_length()
+        while True:
+            while self._chunks:
+                chunk = self._chunks.popleft()
+                self._waiting_bytes -= len(chunk)
+                if self._is_paused and self._waiting_bytes <= self._high_water // 2:
+                    self._resume()
+                yield chunk
+            if self._phase is _Phase.DONE:
+                break
+            await self._wait()
+        if self._fault is not None:
+            raise self._fault
+
+    def close(self) -> None:
+        """End the exchange; where bytes remain the socket is closed now. Twice does nothing."""
+        if self._phase is not _Phase.DONE:
+            self._end(FetchFailed(Code.CANCELLED, f"the request to {self._request.url.host} was cancelled"))
+
+    # ---- what handles ask and tell, from inside libcurl ----
+
+    def may_dial(self, address: str, port: int) -> bool:
+        """Whether a socket may be opened to this peer."""
+        self._pool.forget_idle()
+        return self._phase is not _Phase.DONE and self._is_judged(address, port)
+
+    def may_send(self, handle: CurlHandle, address: str, port: int) -> bool:
+        """Whether the request may go out on this connection; the first one wins."""
+        if not self._is_judged(address, port) or self._winner not in {None, handle}:
+            return False
+        self._winner = handle
+        self.address = address
+        if self._phase is _Phase.CONNECTING:
+            self._phase = _Phase.WAITING
+            self._pool.arm(self.deadline())
+        if len(self._handles) > 1:
+            self._loop.call_soon(self._drop_losers)
+        return True
+
+    def on_header_block(self, lines: list[bytes]) -> bool:
+        """Take the lines of a header block; False ends the transfer."""
+        if self._phase is _Phase.READING:
+            return True  # trailers: counted, not kept
+        version, status, reason = parse_status_line(lines[0])
+        if status == _SWITCHING_PROTOCOLS or not status:
+            return self._refuse(Code.PROTOCOL_ERROR, "answered with a switch of protocols or no status")
+        if status < _FINAL:
+            self._interim += 1
+            if self._interim > self._request.limits.max_interim_responses:
+                return self._refuse(Code.PROTOCOL_ERROR, "sent interim answers without end")
+            return True
+        self._lines = lines
+        self.status, self.reason, self.protocol = status, reason, version
+        self._phase = _Phase.READING
+        self._last_bytes_at = now = self._loop.time()
+        self._total_deadline = now + self._request.limits.total_timeout_seconds
+        self._pool.arm(self.deadline())
+        self._wake()
+        return True
+
+    def on_header_flood(self) -> None:
+        """More header bytes came than may come."""
+        self._refuse(Code.HEADERS_TOO_LARGE, "sent more headers than are read")
+
+    def on_body(self, data: bytes) -> int | None:
+        """Take body bytes, or make the peer wait."""
+        size = len(data)
+        if self.received_bytes + size > self._request.limits.max_body_bytes:
+            self._fault = self._too_large()
+            return _ABORT
+        if self._waiting_bytes >= self._high_water:
+            self._is_paused = True
+            return _PAUSE
+        self.received_bytes += size
+        self._waiting_bytes += size
+        self._last_bytes_at = self._loop.time()
+        self._chunks.append(data)
+        if not self._wants_all:
+            self._wake()
+        return None
+
+    def on_done(self, handle: CurlHandle, errno: int, untrusted_text: str) -> None:
+        """One transfer of this exchange has ended."""
+        self._handles.remove(handle)
+        self._pool.give_back(handle, is_clean=errno == 0)
+        if self._phase is _Phase.DONE or self._winner not in {None, handle}:
+            return
+        if errno and self._winner is None and errno in CONNECT_ERRORS and self._fault is None:
+            if self._addresses:
+                self._dial_next()
+                return
+            if self._handles:
+                return
+        self._end(self._fault or self._fault_of(errno, untrusted_text))
+
+    # ---- how it moves on ----
+
+    def _dial_next(self) -> None:
+        address = self._addresses.popleft()
+        self._next_address_at = (
+            self._loop.time() + _STAGGER_SECONDS if self._addresses else self._connect_deadline
+        )
+        handle = self._pool.take()
+        handle.owner = self
+        self._handles.append(handle)
+        request = self._request
+        handle.prepare(
+            request.url,
+            address,
+            method=request.method,
+            headers=request.headers,
+            body=request.body,
+            ca_bundle=self._ca_bundle,
+            max_header_bytes=request.limits.max_header_bytes,
+        )
+        self._pool.run(handle)
+
+    def _drop_losers(self) -> None:
+        for handle in [handle for handle in self._handles if handle is not self._winner]:
+            self._handles.remove(handle)
+            self._pool.give_back(handle, is_clean=False)
+
+    def _is_judged(self, address: str, port: int) -> bool:
+        is_same = address in self._allowed or _plain(address) in self._allowed
+        if is_same and port == self._request.url.port:
+            return True
+        self._fault = EgressRefused(
+            Code.DENIED_ADDRESS,
+            f"the connection for {self._request.url.host} would have gone to another address than the one judged",
+        )
+        return False
+
+    def _refuse(self, code: Code, what: str) -> bool:
+        self._fault = FetchFailed(code, f"{self._request.url.host} {what}")
+        return False
+
+    def _fault_of(self, errno: int, untrusted_text: str) -> MudroomError | None:
+        host = self._request.url.host
+        if errno:
+            return map_curl_error(errno, untrusted_text, host, self._pool.proxy_note)
+        if not self.status:
+            return FetchFailed(Code.CONNECTION_LOST, f"{host} closed the connection before it answered")
+        return None
+
+    def _check_declared_length(self) -> None:
+        if self._request.method == "HEAD":
+            return
+        length = declared_length(self.headers)
+        if length is not None and length > self._request.limits.max_body_bytes:
+            self.close()
+            raise self._too_large()
+
+    def _too_large(self) -> ContentRefused:
+        limit = self._request.limits.max_body_bytes
+        return ContentRefused(
+            Code.BODY_TOO_LARGE, f"the answer of {self._request.url.host} is larger than {limit} bytes"
+        )
+
+    def _resume(self) -> None:
+        if not self._is_paused or self._winner is None or self._phase is _Phase.DONE:
+            return
+        self._is_paused = False
+        self._last_bytes_at = self._loop.time()
+        try:
+            self._winner.curl.pause(pycurl.PAUSE_CONT)
+        except pycurl.error as error:
+            self._end(self._fault or self._fault_of(int(error.args[0]), str(error.args[-1])))
+        else:
+            self._pool.arm(self.deadline())
+
+    def _end(self, fault: MudroomError | None) -> None:
+        if self._phase is _Phase.DONE:
+            return
+        self._phase = _Phase.DONE
+        self._fault = fault
+        for handle in self._handles:
+            self._pool.give_back(handle, is_clean=False)
+        self._handles.clear()
+        self._wake()
+
+    # ---- waiting and deadlines ----
+
+    async def _wait(self) -> None:
+        self._waiter = self._loop.create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def deadline(self) -> float:
+        """When something must have happened; infinite once it has ended."""
+        limits = self._request.limits
+        if self._phase is _Phase.CONNECTING:
+            return min(self._connect_deadline, self._next_address_at)
+        if self._phase is _Phase.WAITING:
+            return self._started_at + limits.response_timeout_seconds
+        if self._phase is _Phase.DONE:
+            return math.inf
+        if self._is_paused:
+            return self._total_deadline
+        return min(self._last_bytes_at + limits.idle_timeout_seconds, self._total_deadline)
+
+    def check(self, now: float) -> float:
+        """Do what is due now: dial the next address or give up. Gives the next deadline."""
+        if self._phase is _Phase.CONNECTING and self._next_address_at <= now < self._connect_deadline:
+            self._next_address_at = self._connect_deadline
+            if self._addresses:
+                self._dial_next()
+        if self._phase is not _Phase.DONE and self.deadline() <= now:
+            self._end(self._timed_out(now))
+        return self.deadline()
+
+    def _timed_out(self, now: float) -> FetchFailed:
+        host = self._request.url.host
+        if self._phase is _Phase.CONNECTING:
+            return FetchFailed(
+                Code.CONNECT_TIMEOUT, f"{host} did not accept a connection in time{self._pool.proxy_note}"
+            )
+        if self._phase is _Phase.WAITING:
+            return FetchFailed(Code.RESPONSE_TIMEOUT, f"{host} did not answer in time")
+        if now >= self._total_deadline:
+            return FetchFailed(Code.TOTAL_TIMEOUT, f"{host} took too long to send the whole answer")
+        return FetchFailed(Code.IDLE_TIMEOUT, f"{host} stopped sending in the middle of its answer")
+
+
+def _plain(address: str) -> str:
+    """An address in the one spelling that Python gives it; the text itself when it is none."""
+    try:
+        return str(ip_address(address))
+    except ValueError:
+        return address

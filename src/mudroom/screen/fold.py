@@ -1,0 +1,72 @@
+"""Text as a model would read it: compatibility forms, lookalikes and invisible characters undone.
+
+Line breaks stay where they are, so that a line of the folded text is a line of the original.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+import re2
+
+__all__ = ["fold_text", "needs_fold"]
+
+
+def _compile(pattern: str) -> re2._Regexp:
+    options = re2.Options()
+    options.never_capture = True
+    options.log_errors = False
+    return re2.compile(pattern, options)
+
+
+def _span(first: int, last: int) -> range:
+    return range(first, last + 1)
+
+
+# Characters that take no place: default ignorables, bidi controls, joiners, selectors, tags.
+_INVISIBLE = (
+    _span(0xAD, 0xAD), _span(0x34F, 0x34F), _span(0x61C, 0x61C), _span(0x115F, 0x1160), _span(0x17B4, 0x17B5),
+    _span(0x180B, 0x180F), _span(0x200B, 0x200F), _span(0x202A, 0x202E), _span(0x2060, 0x206F),
+    _span(0x3164, 0x3164), _span(0xFE00, 0xFE0F), _span(0xFEFF, 0xFEFF), _span(0xFFA0, 0xFFA0),
+    _span(0xFFF9, 0xFFFB), _span(0xE0000, 0xE0FFF),
+)  # fmt: skip
+_STRIP = dict.fromkeys(code for codes in _INVISIBLE for code in codes)
+_MARKS = dict.fromkeys(_span(0x300, 0x36F))
+_INVISIBLE_CLASS = "".join(f"\\x{{{codes[0]:x}}}-\\x{{{codes[-1]:x}}}" for codes in _INVISIBLE)
+
+# Letters in other clothes: full width, mathematical, enclosed, letterlike, raised and small capitals.
+_DRESSED_CLASS = (
+    r"\x{300}-\x{36f}\x{ff21}-\x{ff3a}\x{ff41}-\x{ff5a}\x{1d400}-\x{1d7ff}\x{249c}-\x{24e9}\x{1f110}-\x{1f189}"
+    r"\x{210a}-\x{2113}\x{2115}\x{2119}-\x{211d}\x{2124}\x{2128}-\x{2131}\x{2133}-\x{2134}\x{2145}-\x{2149}"
+    r"\x{1d00}-\x{1d7f}\x{250}-\x{2af}\x{2b0}-\x{2b8}\x{2090}-\x{209c}\x{fb00}-\x{fb06}"
+)
+# Lookalikes of Latin letters; only undone inside words that also hold Latin letters.
+_LOOKALIKES = str.maketrans(
+    "аеорсухікјѕһԁԛԝьВЕКМНОРСТАХУІЈЅԌвмнтгпёїѵѡαβγεηικνορτυχωϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧıɑɡɩʏʋƽօոսզհցՏՍԼꓐꓑ",
+    "aeopcyxikjshdqwbBEKMHOPCTAXYIJSGvmhtrneivwaByenikvoptuxwcjABEZHIKMNOPTYXiagiyvsonuqhgSULBP",
+)
+_SMALL_CAPITALS = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnoprstuvwyz")
+_SQUARED = {0x1F130 + n: 65 + n for n in range(26)} | {0x1F150 + n: 65 + n for n in range(26)}
+_SQUARED |= {0x1F170 + n: 65 + n for n in range(26)}
+_FOREIGN = "".join(chr(code) for code in sorted(_LOOKALIKES))
+_MIXED = f"[A-Za-z]+[{_FOREIGN}][A-Za-z{_FOREIGN}]*|[{_FOREIGN}]+[A-Za-z][A-Za-z{_FOREIGN}]*"
+_ANSI = r"\x1b\[[0-9;?]*[A-Za-z]"
+
+_NEEDS = _compile(f"[{_INVISIBLE_CLASS}{_DRESSED_CLASS}]|[A-Za-z][{_FOREIGN}]|[{_FOREIGN}][A-Za-z]|\\x1b")
+_MIXED_WORD = _compile(_MIXED)
+_ANSI_SEQUENCE = _compile(_ANSI)
+
+
+def needs_fold(text: bytes) -> bool:
+    """Whether folding can change a letter or drop a character; false for plain text of any script."""
+    return (b"\x1b" in text or not text.isascii()) and _NEEDS.search(text) is not None
+
+
+def fold_text(text: str) -> str:
+    """The text without dress, invisible characters, terminal sequences and lookalikes in Latin words."""
+    bare = text.translate(_STRIP)
+    if "\x1b" in bare:
+        bare = _ANSI_SEQUENCE.sub("", bare)
+    folded = unicodedata.normalize("NFKC", bare.translate(_SQUARED).translate(_SMALL_CAPITALS))
+    folded = folded.translate(_MARKS)
+    return str(_MIXED_WORD.sub(lambda match: match.group().translate(_LOOKALIKES), folded))

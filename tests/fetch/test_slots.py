@@ -1,0 +1,69 @@
+import asyncio
+
+import pytest
+
+from mudroom.fetch import OriginSlots, Priority
+
+
+class Running:
+    """Tasks that hold a slot until told."""
+
+    def __init__(self, slots: OriginSlots) -> None:
+        self._slots = slots
+        self.started: list[str] = []
+        self.release = asyncio.Event()
+
+    def start(self, origin: str, count: int = 1) -> list[asyncio.Task[None]]:
+        return [asyncio.create_task(self._hold(origin)) for _ in range(count)]
+
+    async def _hold(self, origin: str) -> None:
+        async with self._slots.hold(origin, Priority.NORMAL):
+            self.started.append(origin)
+            await self.release.wait()
+
+
+async def settle() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_a_stalled_origin_leaves_the_others_their_slots() -> None:
+    slots = OriginSlots(global_slots=8, origin_slots=6)
+    running = Running(slots)
+    tasks = running.start("http://stalled.test", 40) + running.start("http://other.test")
+    await settle()
+    assert running.started.count("http://stalled.test") == 6
+    assert running.started.count("http://other.test") == 1
+    running.release.set()
+    await asyncio.gather(*tasks)
+    assert slots.busy_origins == 0
+
+
+async def test_no_more_than_the_global_slots_run_at_once() -> None:
+    running = Running(OriginSlots(global_slots=3, origin_slots=2))
+    tasks = [task for n in range(4) for task in running.start(f"http://{n}.test", 2)]
+    await settle()
+    assert len(running.started) == 3
+    running.release.set()
+    await asyncio.gather(*tasks)
+    assert len(running.started) == 8
+
+
+async def test_who_gives_up_waiting_leaves_nothing_behind() -> None:
+    slots = OriginSlots(global_slots=1, origin_slots=1)
+    running = Running(slots)
+    [first, second, third] = [*running.start("http://a.test", 2), *running.start("http://b.test")]
+    await settle()
+    second.cancel()
+    third.cancel()
+    await asyncio.gather(second, third, return_exceptions=True)
+    assert slots.busy_origins == 1
+    running.release.set()
+    await first
+    assert slots.busy_origins == 0
+
+
+@pytest.mark.parametrize("limits", [{"global_slots": 0}, {"origin_slots": 0}])
+def test_no_slots_at_all_is_a_mistake(limits: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        OriginSlots(**limits)
