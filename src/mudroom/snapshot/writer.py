@@ -227,6 +227,7 @@ def _index_row(prepared: PreparedSnapshot, offset: int, length: int) -> IndexRow
         offset=offset,
         length=length,
         content_bytes=len(prepared.body),
+        run_id=prepared.run_id,
     )
 
 
