@@ -63,6 +63,7 @@ class Reason(StrEnum):
     LIMIT = "LIMIT"
     CANCELLED = "CANCELLED"
     CONFIGURATION = "CONFIGURATION"
+    INTERNAL = "INTERNAL"
 
 
 @unique
@@ -136,8 +137,11 @@ class Code(StrEnum):
     FILE_TOO_LARGE = "FILE_TOO_LARGE"
     # The work itself.
     CRAWL_LIMIT_REACHED = "CRAWL_LIMIT_REACHED"
+    DUPLICATE_PAGE = "DUPLICATE_PAGE"
+    OUT_OF_SCOPE = "OUT_OF_SCOPE"
     CANCELLED = "CANCELLED"
     INVALID_CONFIG = "INVALID_CONFIG"
+    INTERNAL_ERROR = "INTERNAL_ERROR"
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,9 +309,18 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
             Reason.CONTENT_TOO_LARGE, False, "Raise the byte limit if you want a file of this size."
         ),
         Code.CRAWL_LIMIT_REACHED: CodeFacts(Reason.LIMIT, False, "Raise the budget of the crawl."),
+        Code.DUPLICATE_PAGE: CodeFacts(
+            Reason.LIMIT, False, "The address leads to a page that this run takes in under another address."
+        ),
+        Code.OUT_OF_SCOPE: CodeFacts(
+            Reason.LIMIT, False, "The page moved out of the crawl's scope; widen --scope or the globs."
+        ),
         Code.CANCELLED: CodeFacts(Reason.CANCELLED, True, "Start it again."),
         Code.INVALID_CONFIG: CodeFacts(
             Reason.CONFIGURATION, False, "mudroom config show lists every setting and where it comes from."
+        ),
+        Code.INTERNAL_ERROR: CodeFacts(
+            Reason.INTERNAL, False, "This is a fault of mudroom; report it with the log of this run."
         ),
     }
 )
@@ -320,6 +333,8 @@ class MudroomError(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
+        self.wire_bytes = 0
+        """Body bytes that had come when a fetch failed."""
         self.hops: tuple[Any, ...] = ()
         """The requests made before the failure (`model.Hop`), where it met a fetch on its way."""
 

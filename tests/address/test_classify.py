@@ -268,9 +268,11 @@ def test_an_address_inside_another_is_judged_too(row: tuple[Any, ...]) -> None:
     assert (inside.is_allowed, inside.kind) == (False, kind)
 
 
-def test_a_refused_inner_address_is_named_in_the_message() -> None:
-    verdict = judge_address(IPv6Address("::ffff:127.0.0.1"), PLAIN, ExceptionScope.operator())
-    assert verdict.message == "::ffff:7f00:1 carries 127.0.0.1, which is loopback"
+@pytest.mark.parametrize("row", EMBEDDED_ROWS, ids=[row[0] for row in EMBEDDED_ROWS])
+def test_a_refused_inner_address_is_named_in_the_message(row: tuple[Any, ...]) -> None:
+    carried = {"translated": "10.0.0.1", "NAT64": "169.254.169.254", "ISATAP": "10.0.0.1"}
+    verdict = judge_address(IPv6Address(row[2]), PLAIN, ExceptionScope.operator())
+    assert f" carries {carried.get(row[0], '127.0.0.1')}, which is " in verdict.message
 
 
 def test_isatap_in_a_link_local_network_is_refused_although_it_carries_a_public_address() -> None:
@@ -298,6 +300,7 @@ NAT64_ROWS = [
     (56, "2400:db8:122:300::/56", "2400:db8:122:3c0:0:221::"),
     (64, "2400:db8:122:344::/64", "2400:db8:122:344:c0:2:2100::"),
     (96, "2400:db8:122:344::/96", "2400:db8:122:344::192.0.2.33"),
+    ("48, bits 64 to 71 set", "2400:db8:122::/48", "2400:db8:122:c000:ff02:2100::"),
 ]
 
 

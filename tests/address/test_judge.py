@@ -179,6 +179,7 @@ LINK_ROWS = [
         "https:2130706433",
         "https://www.example.org/articles/2130706433",
     ),
+    ("same scheme in capitals", "HTTPS:@user", "https://www.example.org/articles/@user"),
     ("same scheme, one slash, is a path", "https:/2130706433", "https://www.example.org/2130706433"),
     ("path with an at sign", "/@user", "https://www.example.org/@user"),
     ("other scheme without slashes is a host", "http:example.net", "http://example.net/"),

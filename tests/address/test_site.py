@@ -20,6 +20,7 @@ from mudroom.address import is_same_host, is_same_origin, is_same_site, parse_ur
         ("localhost", None),
         ("a.b.unknownsuffix", "b.unknownsuffix"),
         ("shop.xn--bcher-kva.example.com", "example.com"),
+        ("a.example.suffix1", "example.suffix1"),
         ("10.0.0.1", None),
         ("fd12::1", None),
         ("", None),

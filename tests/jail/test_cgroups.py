@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mudroom.jail.cgroups import Cgroups, GuestCgroup
+from mudroom.jail.cgroups import Cgroups, GuestCgroup, sweep
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,15 @@ def test_a_group_is_removed_once_it_is_empty(tmp_path: Path) -> None:
     (folder / "file").unlink()
     assert group.remove()
     assert group.remove()
+
+
+def test_groups_of_the_dead_are_swept_away_and_no_others(tmp_path: Path) -> None:
+    names = [f"mudroom-{os.getpid()}-1", "mudroom-4194305-1", "mudroom-x", "other"]
+    for name in names:
+        (tmp_path / name).mkdir()
+    sweep(tmp_path)
+    # No process can have a number above the kernel's largest, 4194304.
+    assert {path.name for path in tmp_path.iterdir()} == {names[0], names[2], names[3]}
 
 
 def test_without_a_writable_group_guests_run_without() -> None:

@@ -75,6 +75,16 @@ async def test_auto_takes_the_strongest_level_that_its_probe_found() -> None:
         assert pool.isolation is strongest
 
 
+async def test_a_guest_has_none_of_our_environment_and_no_terminal(
+    held: GuestPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MUDROOM_SECRET", "s")
+    names = set((await ask(held, "environ", "another")).split())
+    assert names <= {"LC_CTYPE", "PWD"}
+    # Ctrl-C at a terminal goes to a session: guests must not get it.
+    assert {os.getsid(int(pid)) for pid in children()} & {os.getsid(0)} == set()
+
+
 async def test_a_guest_is_told_the_limits_of_its_role(pool: GuestPool) -> None:
     assert await ask(pool, "settings") == repr(ACTOR.settings)
 

@@ -41,7 +41,7 @@ async def test_a_page_is_read_and_its_scan_names_what_was_scanned(guests: GuestP
     assert document.title == "Bread"
     assert "# Bröd" in document.views[View.MARKDOWN]
     assert "unseen" not in document.views[View.MARKDOWN] + document.views[View.TEXT]
-    assert [link.untrusted_href for link in document.links] == [f"{SITE}/oven"]
+    assert [link.untrusted_href for link in document.links] == ["/oven"]
     assert {"unseen", "said aside"} <= {piece.text.strip() for piece in document.security_text.pieces()}
     exposed = (ExposedText(form=ExposedForm.MARKDOWN, text=document.views[View.MARKDOWN]),)
     request = ScanRequest(exposed=exposed, security_text=document.security_text)
@@ -72,7 +72,7 @@ async def test_an_instruction_in_a_comment_is_found(guests: GuestPool) -> None:
         ("koi8-r", "хлеб"),
         ("windows-1251", "хлеб"),
         ("iso-8859-2", "chléb žitný"),
-        ("utf-16le", "bröd"),
+        ("utf-16", "bröd"),
         ("macintosh", "bröd"),
         ("windows-874", "ขนมปัง"),
     ],

@@ -169,6 +169,7 @@ SPELLING_ROWS = [
     ("a letter escaped in the URL", "Disallow: /private", "/%70rivate", False, "RFC 9309 2.2.2"),
     ("a letter escaped in the rule", "Disallow: /%70rivate", "/private", False, "RFC 9309 2.2.2"),
     ("a letter escaped in an allow", "Disallow: /\nAllow: /%62", "/b", False, "google/robotstxt"),
+    ("a letter escaped in the URL of an allow", "Disallow: /\nAllow: /b", "/%62", False, "google/robotstxt"),
     ("a letter escaped in both", "Disallow: /\nAllow: /%62", "/%62", True, "google/robotstxt"),
     ("an escaped slash is no slash in a path", "Disallow: /a/b", "/a%2Fb", True, "RFC 9309 2.2.2"),
     (
@@ -225,6 +226,11 @@ def test_rules_and_urls_are_compared_in_one_spelling(row: tuple[Any, ...]) -> No
 @pytest.mark.parametrize("row", LINE_ROWS, ids=[row[0] for row in LINE_ROWS])
 def test_lines_are_read_as_their_writers_meant_them(row: tuple[Any, ...]) -> None:
     assert is_allowed(row[1], row[2]) is row[3], row[4]
+
+
+def test_an_agent_without_a_name_is_in_no_group_but_that_for_all() -> None:
+    assert is_allowed("User-agent: 123\nDisallow: /", "/x", agent="")
+    assert not is_allowed("User-agent: *\nDisallow: /", "/x", agent="")
 
 
 def test_a_verdict_names_the_rule() -> None:
@@ -293,7 +299,7 @@ def test_of_a_longer_file_the_whole_lines_within_the_limit_count_and_it_says_so(
     rules = parse_robots(head + b"\nAllow: /x/z/only/this\nAllow: /x", "mudroom")
     assert rules.is_truncated
     assert rules.may_fetch("/x/y").is_allowed
-    assert not rules.may_fetch("/x/z/only").is_allowed
+    assert not rules.may_fetch("/x/z/only/that").is_allowed
 
 
 def test_of_a_line_that_is_too_long_only_a_disallow_counts() -> None:

@@ -67,7 +67,7 @@ def judge_address(
     exception: a public outside must not carry a private inside, and DNS64 hosts must work.
     Shapes: `url_exception` is the exact origin that the URL matched, if any; it opens its own address
     and no other.
-    Order: inner address, metadata, deny_networks, exceptions, own and on-link, special ranges.
+    Order: inner address, deny_networks, exceptions (metadata has none), own and on-link, special ranges.
     Raises: nothing; every address has a verdict.
     Source: RFC 6890; RFC 6052 section 2.2; decisions 4 and 5; rows in tests/address/test_classify.py.
     """
@@ -116,8 +116,6 @@ def _find_denial(
         inner = judge_address(classified.embedded.inner, policy, ExceptionScope.none())
         if not inner.is_allowed:
             return _refuse(address, classified.kind, f"carries {inner.address}, which is {inner.kind}")
-    if classified.kind is AddressClass.METADATA:
-        return _refuse(address, AddressClass.METADATA)
     if policy.deny_networks and _holds(policy.deny_networks, address):
         return _refuse(address, AddressClass.DENIED)
     return None

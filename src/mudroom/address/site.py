@@ -1,20 +1,20 @@
 """Which URLs belong together: same origin, same host, same site.
 
 Source: publicsuffix.org (the list's algorithm, private section included, so that two pages of
-github.io are strangers); the list is the one that ships with tldextract, read once, never fetched.
+github.io are strangers); the list is the one that ships with publicsuffixlist, read once, never fetched.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-import tldextract
+from publicsuffixlist import PublicSuffixList
 
 from mudroom.address.parse import DEFAULT_PORTS, ParsedUrl
 
 __all__ = ["is_same_host", "is_same_origin", "is_same_site", "registrable_domain", "site_of"]
 
-_extract = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
+_LIST = PublicSuffixList()
 
 
 @lru_cache(maxsize=4096)
@@ -24,13 +24,10 @@ def registrable_domain(host: str) -> str | None:
     Shapes: `host` as `ParsedUrl.host`; None for an address, a single label, and a public suffix
     itself. A suffix that the list does not know counts as one label, as the list's algorithm says.
     """
-    if ":" in host or host[-1:].isdigit():
+    if ":" in host or host.rpartition(".")[2].isdigit():
         return None
-    parts = _extract.extract_str(host)
-    if parts.suffix:
-        return parts.top_domain_under_public_suffix or None
-    labels = host.rsplit(".", 2)[-2:]
-    return ".".join(labels) if len(labels) == 2 and all(labels) else None  # noqa: PLR2004 - name and suffix
+    domain: str | None = _LIST.privatesuffix(host)
+    return domain
 
 
 def site_of(url: ParsedUrl) -> str:

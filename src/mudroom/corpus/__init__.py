@@ -1,1 +1,31 @@
-"""What was accepted, as it lies on disk."""
+"""What was taken in, as it lies in a workspace: accepted documents, and the record of each run."""
+
+from mudroom.corpus.file_corpus import FileCorpus
+from mudroom.corpus.memory_corpus import MemoryCorpus
+from mudroom.corpus.records import (
+    FailedRecord,
+    PageNote,
+    RunSummary,
+    RunVersions,
+    RunWarning,
+    StoredDocument,
+    StoredPage,
+)
+from mudroom.corpus.schemas import SCHEMA_NAMES, load_schema
+from mudroom.corpus.store import CorpusStore, RunWriter
+
+__all__ = [
+    "SCHEMA_NAMES",
+    "CorpusStore",
+    "FailedRecord",
+    "FileCorpus",
+    "MemoryCorpus",
+    "PageNote",
+    "RunSummary",
+    "RunVersions",
+    "RunWarning",
+    "RunWriter",
+    "StoredDocument",
+    "StoredPage",
+    "load_schema",
+]

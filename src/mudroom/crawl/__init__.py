@@ -1,1 +1,22 @@
 """Which page next, and how politely."""
+
+from mudroom.crawl.cancel import CancelToken
+from mudroom.crawl.crawler import Crawler
+from mudroom.crawl.events import CrawlEvent, CrawlObserver, SilentObserver
+from mudroom.crawl.policy import CrawlPolicy, CrawlScope
+from mudroom.crawl.ports import CrawlParts, PageTaker, RobotsOpener
+from mudroom.intake import RobotsMode
+
+__all__ = [
+    "CancelToken",
+    "CrawlEvent",
+    "CrawlObserver",
+    "CrawlParts",
+    "CrawlPolicy",
+    "CrawlScope",
+    "Crawler",
+    "PageTaker",
+    "RobotsMode",
+    "RobotsOpener",
+    "SilentObserver",
+]

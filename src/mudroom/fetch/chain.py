@@ -45,6 +45,7 @@ class Chain:
         self.body = request.body
         self.scope = request.initiator_scope
         self.hops: list[Hop] = []
+        self._answering: WireResponse | None = None
         self.current = self._judge(request.url, request.base)
         self._first = self.current.url
         self.requested_url = self._normalized = self._first.normalized
@@ -52,6 +53,7 @@ class Chain:
 
     def record(self, response: WireResponse, exception: str | None) -> None:
         """Note the hop that was just made."""
+        self._answering = response
         self.hops.append(
             Hop(
                 url=self._normalized,
@@ -61,6 +63,11 @@ class Chain:
                 exception=exception,
             )
         )
+
+    @property
+    def received_bytes(self) -> int:
+        """Body bytes of the last hop that have come so far."""
+        return self._answering.received_bytes if self._answering is not None else 0
 
     def follow(self, response: WireResponse) -> None:
         """Go on to the target of a redirect.

@@ -88,6 +88,7 @@ class Fetcher:
                     return _to_result(chain, response, body, decoded, self._clock.monotonic() - started)
         except MudroomError as error:
             error.hops = tuple(chain.hops)
+            error.wire_bytes = chain.received_bytes
             raise
 
     @asynccontextmanager
@@ -112,6 +113,7 @@ class Fetcher:
                     return
         except MudroomError as error:
             error.hops = tuple(chain.hops)
+            error.wire_bytes = chain.received_bytes
             raise
 
     def _start(self, request: FetchRequest) -> Chain:

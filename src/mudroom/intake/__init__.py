@@ -1,1 +1,48 @@
 """One page or one file: the whole path, told once."""
+
+from mudroom.intake.events import IntakeObserver, NullObserver, PageEvent
+from mudroom.intake.files import read_local_file, read_stream
+from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quarantined, Stored
+from mudroom.intake.path import Intake
+from mudroom.intake.ports import Guests, PageFetcher, Parts
+from mudroom.intake.report import describe_findings, describe_outcome
+from mudroom.intake.request import FileRequest, HopGate, PageRequest
+from mudroom.intake.robots_gate import (
+    RobotsGate,
+    RobotsGates,
+    RobotsMode,
+    RobotsNotice,
+    RobotsOptions,
+    RobotsReader,
+)
+from mudroom.intake.single import take_single
+
+__all__ = [
+    "Blocked",
+    "Failed",
+    "FileRequest",
+    "Guests",
+    "HopGate",
+    "Intake",
+    "IntakeObserver",
+    "NullObserver",
+    "Outcome",
+    "PageEvent",
+    "PageFacts",
+    "PageFetcher",
+    "PageRequest",
+    "Parts",
+    "Quarantined",
+    "RobotsGate",
+    "RobotsGates",
+    "RobotsMode",
+    "RobotsNotice",
+    "RobotsOptions",
+    "RobotsReader",
+    "Stored",
+    "describe_findings",
+    "describe_outcome",
+    "read_local_file",
+    "read_stream",
+    "take_single",
+]

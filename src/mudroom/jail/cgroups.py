@@ -13,7 +13,7 @@ import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Cgroups", "GuestCgroup"]
+__all__ = ["Cgroups", "GuestCgroup", "sweep"]
 
 _NAME = re.compile(r"mudroom-(\d+)-\d+")
 _MAX_TASKS = 4
@@ -78,7 +78,7 @@ class Cgroups:
             return cls(memory=None, tasks=None, version=0)
         for parent in {found.memory, found.tasks} - {None}:
             assert parent is not None  # noqa: S101 - taken out one line above
-            _sweep(parent)
+            sweep(parent)
         return found
 
     @property
@@ -180,7 +180,8 @@ def _join(mount: Path, group: str) -> Path:
     return joined if joined.is_dir() else mount
 
 
-def _sweep(parent: Path) -> None:
+def sweep(parent: Path) -> None:
+    """Removes the empty groups of mudrooms that are gone: a killed one cannot remove its own."""
     for folder in parent.glob("mudroom-*"):
         match = _NAME.fullmatch(folder.name)
         if match is not None and not Path(f"/proc/{match[1]}").exists():

@@ -9,12 +9,13 @@ from typing import TypeVar
 
 from mudroom.errors import Code, ContentRefused, GuestFailed
 from mudroom.jail.channel import Answer, GuestChannel, GuestGoneError
-from mudroom.jail.launch import GuestProcess, Launcher
+from mudroom.jail.launch import Launcher
 from mudroom.jail.options import GuestRole, JailOptions
+from mudroom.jail.process import GuestProcess
 from mudroom.model import Isolation
 from mudroom.wire import FrameKind, GuestHello, GuestReady, decode_failure, decode_ready, encode_hello, refuse
 
-__all__ = ["Inmate", "SiteKey"]
+__all__ = ["Inmate", "SiteKey", "judge_lock"]
 
 T = TypeVar("T")
 SiteKey = tuple[str, str]
@@ -22,6 +23,7 @@ SiteKey = tuple[str, str]
 _MAX_READY_BYTES = 256
 _CONTENT_CODES = frozenset({Code.EXTRACTION_FAILED, Code.EXTRACTION_LIMIT, Code.UNSUPPORTED_CONTENT_TYPE})
 _LEAST_CPU_WAIT_SECONDS = 0.05
+_POST_MORTEM_SECONDS = 1.0
 
 
 class Inmate:
@@ -51,7 +53,7 @@ class Inmate:
         try:
             async with asyncio.timeout(options.start_timeout_seconds):
                 await inmate._greet(role)
-            _judge_lock(inmate.ready, launcher.isolation)
+            judge_lock(inmate.ready, launcher.isolation)
             process.settle()
         except (GuestFailed, GuestGoneError, TimeoutError) as error:
             said = process.read_stderr() or _describe(error)
@@ -154,9 +156,11 @@ class Inmate:
 
     async def _post_mortem(self) -> GuestFailed:
         """Why a guest is gone that we did not end: the kernel, for memory, or itself."""
-        status = await self._process.reap()
+        status = await self._process.await_end(_POST_MORTEM_SECONDS)
         oom_kills = 0 if self._process.cgroup is None else self._process.cgroup.oom_kills()
         self.kill()
+        if status is None:
+            return refuse("a pipe that was closed by a guest that lives on")
         if oom_kills or status == -signal.SIGKILL:
             return GuestFailed(
                 Code.GUEST_MEMORY,
@@ -171,7 +175,7 @@ class Inmate:
         return "of nobody" if self.key is None else f"of {self.key[1]}"
 
 
-def _judge_lock(ready: GuestReady, isolation: Isolation) -> None:
+def judge_lock(ready: GuestReady, isolation: Isolation) -> None:
     """Nothing, if the lock holds what its level promises. Raises GuestFailed(JAIL_UNAVAILABLE)."""
     if isolation is Isolation.PROCESS:
         return

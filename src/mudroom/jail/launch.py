@@ -1,28 +1,25 @@
-"""A guest's process: which command holds it at which level, and how it is started and ended."""
+"""Which command holds a guest at which level, and how it is started."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import fcntl
-import json
 import os
 import subprocess
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from mudroom.errors import Code, GuestFailed
-from mudroom.jail.cgroups import Cgroups, GuestCgroup
+from mudroom.jail.cgroups import Cgroups
 from mudroom.jail.furniture import Bwrap, Furniture, choose_furniture, find_bwrap, outermost, system_folders
 from mudroom.jail.options import GuestRole
+from mudroom.jail.process import GuestProcess
 from mudroom.jail.staging import Staging
-from mudroom.jail.users import SlotUsers, find_users
+from mudroom.jail.users import find_users
 from mudroom.model import Isolation
 from mudroom.syscalls import architecture_of, build_wall_filter
 
-__all__ = ["GuestProcess", "Launcher"]
+__all__ = ["Launcher"]
 
 _BOOT = (
     "import sys; sys.path[len(sys.path):] = sys.argv.pop(1).split(':'); "
@@ -30,97 +27,7 @@ _BOOT = (
 )
 # As large as one page and its answer, so that either crosses in one piece; the system's cap may be lower.
 _PIPE_BYTES = 256 * 1024
-_MAX_TOLD_BYTES = 64 * 1024
-_MAX_LINE_CHARS = 300
 _NOBODY = 65534
-_LONGEST_WAIT_SECONDS = 4.0
-
-
-@dataclass(slots=True, kw_only=True)
-class GuestProcess:
-    """A started guest: its pipes, which do not block, and its end."""
-
-    popen: subprocess.Popen[bytes]
-    requests_fd: int
-    answers_fd: int
-    stderr_fd: int
-    info_fd: int | None
-    cgroup: GuestCgroup | None
-    uid: int | None
-    users: SlotUsers | None
-    host_pid: int | None = None
-    """The interpreter's own process as seen from here; known when the guest is ready."""
-    _ended: bool = field(default=False)
-
-    def settle(self) -> None:
-        """Notes which process is the interpreter, and puts it under its caps. Call when it is ready.
-
-        Raises: GuestFailed(JAIL_UNAVAILABLE) where bwrap did not tell.
-        """
-        self.host_pid = self.popen.pid
-        if self.info_fd is not None:
-            told = self._read_some(self.info_fd)
-            os.close(self.info_fd)
-            self.info_fd = None
-            try:
-                self.host_pid = int(json.loads(told)["child-pid"])
-            except (ValueError, KeyError):
-                raise GuestFailed(Code.JAIL_UNAVAILABLE, "bwrap did not name its child") from None
-            if self.cgroup is not None:
-                self.cgroup.add(self.host_pid)
-
-    def cpu_seconds(self) -> float:
-        """Processor time that the interpreter has used; 0 once it is gone."""
-        if self.host_pid is None:
-            return 0.0
-        try:
-            # The clock of another process: CPUCLOCK_SCHED, see clock_getcpuclockid(3).
-            return time.clock_gettime(~self.host_pid << 3 | 2)
-        except OSError:
-            return 0.0
-
-    def read_stderr(self) -> str:
-        """The last line that the guest said before it was locked: of a traceback, what was raised."""
-        lines = self._read_some(self.stderr_fd).decode(errors="replace").strip().splitlines()
-        return lines[-1][:_MAX_LINE_CHARS] if lines else ""
-
-    def kill(self) -> None:
-        """Ends the guest now. What it held of ours is closed; `reap` waits for it."""
-        if not self._ended:
-            self._ended = True
-            with contextlib.suppress(ProcessLookupError):
-                self.popen.kill()
-            for fd in (self.requests_fd, self.answers_fd, self.stderr_fd, self.info_fd):
-                if fd is not None:
-                    os.close(fd)
-
-    async def reap(self) -> int:
-        """The exit status, when the process is gone; a signal is negative, bwrap's 128 + n included."""
-        wait = 0.001
-        while self.popen.poll() is None:
-            await asyncio.sleep(wait)
-            wait = min(2 * wait, 0.05)
-        status = self.popen.returncode
-        return 128 - status if status > 128 else status  # noqa: PLR2004 - the shell's convention
-
-    async def clean(self) -> None:
-        """Nothing of the guest is left: process, group, user."""
-        self.kill()
-        await self.reap()
-        wait = 0.001
-        while self.cgroup is not None and not self.cgroup.remove() and wait < _LONGEST_WAIT_SECONDS:
-            self.cgroup.kill()
-            await asyncio.sleep(wait)
-            wait *= 2
-        if self.users is not None and self.uid is not None:
-            self.users.give_back(self.uid)
-            self.uid = None
-
-    def _read_some(self, fd: int) -> bytes:
-        try:
-            return os.read(fd, _MAX_TOLD_BYTES)
-        except BlockingIOError:
-            return b""
 
 
 class Launcher:

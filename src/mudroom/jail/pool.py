@@ -146,16 +146,16 @@ class GuestPool:
         self._extracting, self._scanning = (Ward(launcher, role, options) for role in roles)
         try:
             launcher.open()
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._extracting.start())
-                group.create_task(self._scanning.start())
-        except* GuestFailed as failures:
-            await self.aclose()
-            raise _first(failures) from None
-        except* BaseException:
-            await self.aclose()
-            raise
-        self._isolation = level
+            outcomes = await asyncio.gather(
+                self._extracting.start(), self._scanning.start(), return_exceptions=True
+            )
+            for outcome in outcomes:
+                if outcome is not None:
+                    raise outcome
+            self._isolation = level
+        finally:
+            if self._isolation is None:
+                await self.aclose()
 
 
 # A run reads its documents under one set of limits.
@@ -198,8 +198,3 @@ def _opened(ward: Ward | None) -> Ward:
     if ward is None:
         raise GuestFailed(Code.JAIL_UNAVAILABLE, "the jail is not open")
     return ward
-
-
-def _first(failures: BaseExceptionGroup[GuestFailed]) -> GuestFailed:
-    found = failures.exceptions[0]
-    return found if isinstance(found, GuestFailed) else _first(found)

@@ -118,6 +118,8 @@ class ExposedForm(StrEnum):
 
     TITLE = "title"
     URL = "url"
+    DECODED_URL = "decoded_url"
+    """Scanned only: what a reader makes of a percent-encoded URL."""
     SLUG = "slug"
     MARKDOWN = "markdown"
     TEXT = "text"
@@ -195,3 +197,5 @@ class WarningCode(StrEnum):
     OFF_HOST = "OFF_HOST"
     RETRIED = "RETRIED"
     PROXY_IGNORED = "PROXY_IGNORED"
+    NOTHING_STORED = "NOTHING_STORED"
+    UNEXPECTED_ERROR = "UNEXPECTED_ERROR"

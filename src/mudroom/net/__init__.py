@@ -2,6 +2,7 @@
 
 from mudroom.net.curl import CurlTransport
 from mudroom.net.headers import check_method, check_request_headers, declared_length
+from mudroom.net.interfaces import list_own_addresses, list_own_networks
 from mudroom.net.limits import NetLimits
 from mudroom.net.nat64 import discover_nat64, find_nat64_prefixes
 from mudroom.net.resolver import Resolver, ResolverOptions, SystemResolver
@@ -22,4 +23,6 @@ __all__ = [
     "declared_length",
     "discover_nat64",
     "find_nat64_prefixes",
+    "list_own_addresses",
+    "list_own_networks",
 ]

@@ -16,7 +16,6 @@ MAX_BODY_BYTES = 512 * 1024
 """RFC 9309 section 2.5 asks for at least 500 KiB."""
 MAX_LINE_CHARS = 16_664
 """Eight of the longest URLs that browsers once took; the rest of a longer line is not read."""
-_BOM = b"\xef\xbb\xbf"
 
 
 @unique
@@ -30,6 +29,8 @@ class Field(Enum):
     DELAY = "crawl-delay"
 
 
+_IGNORED = " \t\f\v\0\ufeff"
+"""Around a line; a byte order mark also where files were put together."""
 _STARTS: tuple[tuple[str, Field], ...] = (
     *((start, Field.AGENT) for start in ("user-agent", "useragent", "user agent")),
     *(
@@ -57,7 +58,7 @@ def read_lines(untrusted_body: bytes) -> Iterator[tuple[Field, str]]:
     kept = untrusted_body[:MAX_BODY_BYTES]
     if is_truncated(untrusted_body):
         kept = kept[: max(kept.rfind(b"\n"), kept.rfind(b"\r")) + 1]
-    text = kept.removeprefix(_BOM).decode("utf-8", "surrogateescape")
+    text = kept.decode("utf-8", "surrogateescape")
     for line in text.replace("\r", "\n").split("\n"):
         parsed = _read_line(line[:MAX_LINE_CHARS])
         if parsed is not None and (len(line) <= MAX_LINE_CHARS or parsed[0] is Field.DISALLOW):
@@ -65,7 +66,7 @@ def read_lines(untrusted_body: bytes) -> Iterator[tuple[Field, str]]:
 
 
 def _read_line(line: str) -> tuple[Field, str] | None:
-    content = line.partition("#")[0].strip(" \t\0\f\v\ufeff")
+    content = line.partition("#")[0].strip(_IGNORED)
     if not content:
         return None
     name, colon, value = content.partition(":")

@@ -116,7 +116,7 @@ def _from_hex(run: bytes) -> bytes:
 def _from_escapes(run: bytes) -> bytes:
     text = run.decode(errors="replace")
     plain = _ONE_ESCAPE_CAPTURED.sub(lambda match: chr(int(match.group(1) or match.group(2), 16)), text)
-    return plain.encode(errors="replace")
+    return str(plain).encode(errors="replace")
 
 
 def _from_tags(run: bytes) -> bytes:

@@ -69,4 +69,4 @@ def fold_text(text: str) -> str:
         bare = _ANSI_SEQUENCE.sub("", bare)
     folded = unicodedata.normalize("NFKC", bare.translate(_SQUARED).translate(_SMALL_CAPITALS))
     folded = folded.translate(_MARKS)
-    return _MIXED_WORD.sub(lambda match: match.group().translate(_LOOKALIKES), folded)
+    return str(_MIXED_WORD.sub(lambda match: match.group().translate(_LOOKALIKES), folded))

@@ -14,8 +14,8 @@ from mudroom.model import Severity
 __all__ = ["FileReader", "Lane", "Pattern", "check_pattern", "expand_pattern"]
 
 # What may stand between two words of a phrase as it was written: blanks, emphasis, quotes, quote markers.
-_BLANKS = r"(?:[\s\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}*~`>\"“”«»„‘’']+)"
-_APOSTROPHE = "(?:['’‘ʼ`´]?)"
+_BLANKS = r"(?:[\s\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}*~`>\"“”«»„‘’']+)"  # noqa: RUF001 - these very marks
+_APOSTROPHE = "(?:['’‘ʼ`´]?)"  # noqa: RUF001 - its forms
 _WORD = re.compile(r"%([a-z_]+)%")
 _IDENTIFIER = re.compile(r"[A-Z]{2,12}-[0-9]{3}")
 _MAX_EXPANSION = 200_000

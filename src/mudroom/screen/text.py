@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import string
+
 from mudroom.screen.schema import Lane
 
 __all__ = ["LaneText", "flatten"]
 
-_FLAT = bytes(
-    32 if chr(byte) in " \t\n\r\f\v*~`>\"'" else byte + 32 if 65 <= byte <= 90 else byte
-    for byte in range(256)  # noqa: PLR2004 - ASCII capitals
+_BLANKS = b" \t\n\r\f\v*~`>\"'"
+_FLAT = bytes.maketrans(
+    _BLANKS + string.ascii_uppercase.encode(), b" " * len(_BLANKS) + string.ascii_lowercase.encode()
 )
 # Blanks and quotes beyond ASCII, by UTF-8 prefix, so that a text without the prefix costs one look.
 _WIDE = {

@@ -35,6 +35,7 @@ _FORMS = {
     3: ExposedForm.SLUG,
     4: ExposedForm.MARKDOWN,
     5: ExposedForm.TEXT,
+    6: ExposedForm.DECODED_URL,
 }
 _FORM_NUMBERS = {form: number for number, form in _FORMS.items()}
 _SEVERITIES = {int(severity): severity for severity in Severity}

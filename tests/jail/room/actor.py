@@ -137,6 +137,9 @@ class Actor:
     def do_create(self, rest: str, nonce: bytes) -> bytes:
         return encode_extracted(document(opened(rest, os.O_CREAT | os.O_WRONLY)))
 
+    def do_environ(self, rest: str, nonce: bytes) -> bytes:
+        return encode_extracted(document(" ".join(sorted(os.environ))))
+
     def do_print(self, rest: str, nonce: bytes) -> bytes:
         sys.stdout.write("x" * 100_000)
         sys.stdout.flush()
@@ -228,6 +231,10 @@ class Actor:
         links = struct.pack("<I", 1) + struct.pack("<I", 5)
         assert links in good
         return good.replace(links, struct.pack("<I", 2**32 - 1) + struct.pack("<I", 5))
+
+    def do_hang_up(self, rest: str, nonce: bytes) -> bytes:
+        os.close(ANSWERS_FD)
+        return self.do_sleep("", nonce)
 
     def do_kind(self, rest: str, nonce: bytes) -> bytes:
         os.write(ANSWERS_FD, pack_header(FrameKind.SCANNED, nonce, 0))

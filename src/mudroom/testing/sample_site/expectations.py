@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from mudroom.errors import Code
-from mudroom.model import OutcomeKind
+from mudroom.model import Decision, OutcomeKind
 
 __all__ = ["NEVER_REQUESTED", "SAMPLE_EXPECTATIONS", "Expectation"]
 
@@ -19,12 +19,23 @@ class Expectation:
     outcome: OutcomeKind
     why: str
     """A few words for a table: what the page is, or what it tries."""
+    decision: Decision | None = None
+    """What policy says, with warnings flagged (its default); None where the page never gets that far."""
     codes: frozenset[Code] = frozenset()
     """One of these; empty for STORED."""
 
 
 def _stored(why: str) -> Expectation:
-    return Expectation(outcome=OutcomeKind.STORED, why=why)
+    return Expectation(outcome=OutcomeKind.STORED, why=why, decision=Decision.SAFE)
+
+
+def _flagged(why: str) -> Expectation:
+    return Expectation(outcome=OutcomeKind.STORED, why=why, decision=Decision.WARN)
+
+
+def _injected(why: str) -> Expectation:
+    codes = frozenset({Code.PROMPT_INJECTION})
+    return Expectation(outcome=OutcomeKind.BLOCKED, why=why, decision=Decision.BLOCK, codes=codes)
 
 
 def _blocked(why: str, *codes: Code) -> Expectation:
@@ -35,8 +46,6 @@ def _failed(why: str, *codes: Code) -> Expectation:
     return Expectation(outcome=OutcomeKind.FAILED, why=why, codes=frozenset(codes))
 
 
-_INJECTION = Code.PROMPT_INJECTION
-
 SAMPLE_EXPECTATIONS: Mapping[str, Expectation] = MappingProxyType(
     {
         "/": _stored("front page"),
@@ -44,6 +53,7 @@ SAMPLE_EXPECTATIONS: Mapping[str, Expectation] = MappingProxyType(
         "/articles/reading-the-tide.html": _stored("long article, footnote, figure"),
         "/articles/the-bell-buoy.html": _stored("story with a table"),
         "/articles/a-gauge-from-a-drainpipe.html": _stored("instructions with code"),
+        "/articles/a-letter-to-the-machine.html": _flagged("article that quotes an attack"),
         "/docs/": _stored("documentation, nested lists"),
         "/docs/install.html": _stored("shell and TOML blocks"),
         "/docs/api.html": _stored("API reference"),
@@ -66,15 +76,15 @@ SAMPLE_EXPECTATIONS: Mapping[str, Expectation] = MappingProxyType(
         "/in-plain-sight/accessible.html": _stored("labels for screen readers"),
         "/in-plain-sight/responsive.html": _stored("folded menu, white on dark"),
         "/in-plain-sight/tabs.html": _stored("hidden tab panels"),
-        "/hostile/display-none.html": _blocked("words in display:none", _INJECTION),
-        "/hostile/comment.html": _blocked("words in a comment", _INJECTION),
-        "/hostile/alt-text.html": _blocked("words in an image's alt", _INJECTION),
-        "/hostile/meta-description.html": _blocked("words in the description", _INJECTION),
-        "/hostile/white-on-white.html": _blocked("words white on white", _INJECTION),
-        "/hostile/invisible-characters.html": _blocked("words without glyphs", _INJECTION),
-        "/hostile/base64.html": _blocked("words in base64", _INJECTION),
-        "/hostile/title.html": _blocked("words in the title", _INJECTION),
-        "/hostile/json-ld.html": _blocked("words in JSON-LD", _INJECTION),
+        "/hostile/display-none.html": _injected("words in display:none"),
+        "/hostile/comment.html": _injected("words in a comment"),
+        "/hostile/alt-text.html": _injected("words in an image's alt"),
+        "/hostile/meta-description.html": _injected("words in the description"),
+        "/hostile/white-on-white.html": _injected("words white on white"),
+        "/hostile/invisible-characters.html": _injected("words without glyphs"),
+        "/hostile/base64.html": _injected("words in base64"),
+        "/hostile/title.html": _injected("words in the title"),
+        "/hostile/json-ld.html": _injected("words in JSON-LD"),
         "/hostile/to-metadata": _blocked(
             "redirect to a cloud's metadata", Code.REDIRECT_CROSS_HOST, Code.DENIED_ADDRESS
         ),

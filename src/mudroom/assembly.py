@@ -1,1 +1,0 @@
-"""Parts are chosen and joined here, once."""

@@ -1,0 +1,101 @@
+"""Each part's options, from settings and from what the machine says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, replace
+
+from mudroom import __version__
+from mudroom.address import EgressPolicy
+from mudroom.clock import Clock, SystemClock
+from mudroom.corpus import FileCorpus, RunVersions
+from mudroom.fetch import FetchOptions, OriginSlots
+from mudroom.jail import SCAN_ROLE, JailOptions
+from mudroom.net import NetLimits, list_own_addresses, list_own_networks
+from mudroom.screen import SCANNER_VERSION, PolicyOptions, compute_policy_version, load_rules
+from mudroom.settings import EgressSettings, Settings
+from mudroom.snapshot import FileSnapshotStore, SnapshotOptions
+
+__all__ = [
+    "build_archive",
+    "build_corpus",
+    "build_egress",
+    "build_fetch_options",
+    "build_jail_options",
+    "build_slots",
+    "find_versions",
+]
+
+
+def build_egress(settings: EgressSettings) -> EgressPolicy:
+    """The egress policy: what settings say, and what the machine says of itself."""
+    return EgressPolicy(
+        ports=settings.ports,
+        allow_origins=settings.allow_origins,
+        allow_networks=settings.allow_networks,
+        deny_hosts=settings.deny_hosts,
+        deny_networks=settings.deny_networks,
+        own_addresses=list_own_addresses(),
+        own_networks=list_own_networks(),
+    )
+
+
+def build_fetch_options(settings: Settings) -> FetchOptions:
+    """The request profile that every surface shares."""
+    fetch, egress = settings.fetch, settings.egress
+    limits = NetLimits(
+        connect_timeout_seconds=fetch.connect_timeout_seconds,
+        response_timeout_seconds=fetch.response_timeout_seconds,
+        idle_timeout_seconds=fetch.idle_timeout_seconds,
+        total_timeout_seconds=fetch.total_timeout_seconds,
+        max_header_bytes=fetch.max_header_bytes,
+        max_body_bytes=fetch.max_body_bytes,
+    )
+    return FetchOptions(
+        user_agent=fetch.user_agent or f"mudroom/{__version__}",
+        limits=limits,
+        max_decoded_bytes=fetch.max_decoded_bytes,
+        trust_anchors=dict.fromkeys(egress.ca_hosts, egress.ca_file) if egress.ca_file else {},
+    )
+
+
+def build_archive(settings: Settings, clock: Clock) -> FileSnapshotStore:
+    """The archive of the workspace."""
+    options = SnapshotOptions(
+        max_bytes=settings.archive.max_bytes,
+        max_segment_bytes=settings.archive.max_segment_bytes,
+        software=f"mudroom {__version__}",
+    )
+    return FileSnapshotStore(settings.workspace / "private" / "archive", options, clock)
+
+
+def build_corpus(settings: Settings) -> FileCorpus:
+    """The corpus of the workspace, for reading."""
+    return FileCorpus(settings.workspace, find_versions(settings, settings.policy), SystemClock())
+
+
+def build_jail_options(settings: Settings) -> JailOptions:
+    """How guests are held; the scanner is told its own limits."""
+    jail = settings.jail
+    return JailOptions(
+        isolation=jail.isolation,
+        by=jail.by,
+        guests_per_role=jail.guests_per_role,
+        wall_seconds=jail.wall_seconds,
+        cpu_seconds=jail.cpu_seconds,
+        max_memory_bytes=jail.max_memory_bytes,
+        scan_role=replace(SCAN_ROLE, settings=astuple(settings.screen)),
+    )
+
+
+def find_versions(settings: Settings, policy: PolicyOptions) -> RunVersions:
+    """What verdicts depend on: the program, the scanner, and the policy with its rules."""
+    return RunVersions(
+        mudroom=__version__,
+        scanner=SCANNER_VERSION,
+        policy=compute_policy_version(settings.screen, policy, load_rules().digest),
+    )
+
+
+def build_slots(settings: Settings) -> OriginSlots:
+    """How many exchanges run at once; a crawl may use as many to one origin as its own option says."""
+    return OriginSlots(origin_slots=max(6, settings.crawl.per_host_concurrency))

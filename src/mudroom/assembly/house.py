@@ -1,0 +1,196 @@
+"""The house: every part joined, one way in, and the stores it leads to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mudroom.address import ExceptionScope
+from mudroom.assembly.build import (
+    build_archive,
+    build_egress,
+    build_fetch_options,
+    build_jail_options,
+    build_slots,
+    find_versions,
+)
+from mudroom.clock import SystemClock
+from mudroom.corpus import FileCorpus, RunVersions, RunWriter
+from mudroom.crawl import Crawler, CrawlObserver, CrawlParts, CrawlPolicy, SilentObserver
+from mudroom.errors import FileRefused
+from mudroom.fetch import Fetcher, RedirectRule
+from mudroom.intake import (
+    FileRequest,
+    Intake,
+    Outcome,
+    PageRequest,
+    Parts,
+    RobotsGates,
+    RobotsMode,
+    read_local_file,
+    read_stream,
+    take_single,
+)
+from mudroom.jail import GuestPool
+from mudroom.model import Initiator, RunKind, View
+from mudroom.net import CurlTransport, SystemResolver
+from mudroom.screen import PolicyOptions
+from mudroom.settings import Settings
+from mudroom.snapshot import FileSnapshotStore, KeepRule
+
+__all__ = ["House", "open_house"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """Everything joined: one way in, and the stores it leads to."""
+
+    settings: Settings
+    fetcher: Fetcher
+    guests: GuestPool
+    archive: FileSnapshotStore
+    corpus: FileCorpus
+    intake: Intake
+    robots: RobotsGates
+    crawler: Crawler
+    versions: RunVersions
+
+    async def open_url(
+        self,
+        untrusted_url: str,
+        *,
+        initiator: Initiator,
+        scope: ExceptionScope,
+        headers: tuple[tuple[str, str], ...] = (),
+        views: frozenset[View] = frozenset({View.MARKDOWN}),
+    ) -> Outcome:
+        """One page in a run of its own. An agent's page is asked of robots.txt, a person's is not (decision 6)."""
+        asks_robots = initiator is Initiator.AGENT
+
+        async def take(run: RunWriter) -> Outcome:
+            gate = self.robots.open_gate(run.run_id, RobotsMode.OBEY)
+            try:
+                request = PageRequest(
+                    untrusted_url=untrusted_url,
+                    number=run.next_number(),
+                    initiator=initiator,
+                    scope=scope,
+                    headers=headers,
+                    redirects=RedirectRule(max_hops=self.settings.fetch.max_redirects),
+                    gate=gate.for_page(scope) if asks_robots else None,
+                    robots="allowed" if asks_robots else "not-checked",
+                    views=views,
+                )
+                return await self.intake.take_page(request, run)
+            finally:
+                await gate.aclose()
+
+        return await take_single(self.corpus, RunKind.OPEN, untrusted_url, {}, take)
+
+    async def open_file(
+        self,
+        path: Path,
+        stream: BinaryIO | None,
+        *,
+        url: str | None = None,
+        content_type: str = "",
+        views: frozenset[View] = frozenset({View.MARKDOWN}),
+    ) -> Outcome:
+        """One file, or what a stream holds, in a run of its own."""
+        max_bytes = self.settings.extract.max_body_bytes
+        name = "standard input" if stream is not None else path.name
+
+        async def take(run: RunWriter) -> Outcome:
+            number = run.next_number()
+            try:
+                body = await asyncio.to_thread(_read_input, path, stream, max_bytes)
+            except FileRefused as error:
+                return await self.intake.refuse_file(error, name, number, run)
+            request = FileRequest(
+                name=name,
+                number=number,
+                untrusted_body=body,
+                content_type=content_type,
+                url=url,
+                views=views,
+            )
+            return await self.intake.take_file(request, run)
+
+        return await take_single(self.corpus, RunKind.FILE, url or name, {}, take)
+
+    async def crawl(self, untrusted_seed: str, policy: CrawlPolicy) -> dict[str, Any]:
+        """The manifest of one crawl. Cancelling the task stops it and still gives its manifest."""
+        return await self.crawler.crawl_to_end(untrusted_seed, policy)
+
+
+@asynccontextmanager
+async def open_house(
+    settings: Settings, *, observer: CrawlObserver | None = None, policy: PolicyOptions | None = None
+) -> AsyncIterator[House]:
+    """The house, its guests started; closing it leaves no process, socket or thread.
+
+    Raises: GuestFailed with JAIL_UNAVAILABLE when no level of isolation can be had.
+    """
+    observer = observer or SilentObserver()
+    policy = policy or settings.policy
+    clock = SystemClock()
+    egress = build_egress(settings.egress)
+    versions = find_versions(settings, policy)
+    async with AsyncExitStack() as stack:
+        transport = CurlTransport()
+        stack.push_async_callback(transport.aclose)
+        resolver = SystemResolver()
+        stack.callback(resolver.close)
+        fetcher = Fetcher(
+            transport, resolver, egress, build_fetch_options(settings), clock, slots=build_slots(settings)
+        )
+        archive = build_archive(settings, clock)
+        stack.push_async_callback(archive.aclose)
+        corpus = FileCorpus(settings.workspace, versions, clock)
+        stack.push_async_callback(corpus.aclose)
+        guests = await stack.enter_async_context(GuestPool(build_jail_options(settings)))
+        keep = settings.archive.keep
+        intake = Intake(
+            Parts(
+                fetcher=fetcher,
+                guests=guests,
+                archive=archive,
+                keep=keep,
+                egress=egress,
+                extract_limits=settings.extract,
+                policy=policy,
+                clock=clock,
+                observer=observer,
+            )
+        )
+        robots = RobotsGates(fetcher, archive if keep is KeepRule.ALL else None, clock, asyncio.sleep)
+        crawler = Crawler(
+            CrawlParts(
+                intake=intake,
+                corpus=corpus,
+                robots=robots,
+                egress=egress,
+                clock=clock,
+                sleep=asyncio.sleep,
+                observer=observer,
+            )
+        )
+        yield House(
+            settings=settings,
+            fetcher=fetcher,
+            guests=guests,
+            archive=archive,
+            corpus=corpus,
+            intake=intake,
+            robots=robots,
+            crawler=crawler,
+            versions=versions,
+        )
+
+
+def _read_input(path: Path, stream: BinaryIO | None, max_bytes: int) -> bytes:
+    return read_local_file(path, max_bytes) if stream is None else read_stream(stream, max_bytes)

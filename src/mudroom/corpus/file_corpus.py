@@ -1,0 +1,118 @@
+"""Runs in a workspace on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mudroom.clock import Clock, SystemClock, format_time
+from mudroom.corpus.file_sink import FileSink, runs_folder
+from mudroom.corpus.files import map_faults
+from mudroom.corpus.manifest import ManifestHead, summarise_damaged
+from mudroom.corpus.naming import is_run_id, newest_first, resolve_name
+from mudroom.corpus.reading import read_manifest, read_metadata, read_run_summary, read_stored
+from mudroom.corpus.recorder import RunRecorder
+from mudroom.corpus.records import RunSummary, RunVersions, StoredPage
+from mudroom.errors import Code, NotFound, StoreFailed
+from mudroom.model import RunKind, format_run_id
+
+__all__ = ["FileCorpus"]
+
+_Answer = TypeVar("_Answer")
+
+
+class FileCorpus:
+    """Runs in a folder. All its work on disk is done in order by one thread, none of it by the event loop."""
+
+    def __init__(
+        self,
+        workspace: Path,
+        versions: RunVersions,
+        clock: Clock | None = None,
+        *,
+        randomness: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        self._workspace = workspace
+        self._versions = versions
+        self._clock = clock or SystemClock()
+        self._randomness = randomness
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mudroom-corpus")
+        self._is_closed = False
+
+    async def begin_run(self, kind: RunKind, root_url: str, options: Mapping[str, Any]) -> RunRecorder:
+        """A new run with an id of its own, its first manifest written."""
+        now = self._clock.now()
+        run_id = format_run_id(kind, now, self._randomness(10))
+        head = ManifestHead(
+            run_id=run_id,
+            kind=kind,
+            root_url=root_url,
+            options=options,
+            started_at=format_time(now),
+            versions=self._versions.as_record(),
+        )
+        sink = await self._do(lambda: FileSink(self._workspace, run_id))
+        folder = runs_folder(self._workspace) / run_id
+        run = RunRecorder(head, sink, self._clock, self._do, folder)
+        is_begun = False
+        try:
+            await run.begin()
+            is_begun = True
+        finally:
+            if not is_begun:
+                await self._do(sink.discard)
+        return run
+
+    async def list_runs(self, *, limit: int = 100) -> Sequence[RunSummary]:
+        """The newest runs, newest first. Reads the head of each manifest."""
+        return await self._do(lambda: self._list_now(limit))
+
+    async def resolve_run(self, untrusted_name: str) -> str:
+        """The run id that `@last`, an id, or a prefix of one id alone names."""
+        return await self._do(lambda: resolve_name(untrusted_name, self._run_ids()))
+
+    async def read_manifest(self, run_id: str) -> dict[str, Any]:
+        """The run's manifest; of one that was killed, with all that it had recorded."""
+        return await self._do(lambda: read_manifest(self._workspace, run_id))
+
+    async def read_metadata(self, run_id: str, number: int) -> dict[str, Any]:
+        """What is known of one page of a run."""
+        return await self._do(lambda: read_metadata(self._workspace, run_id, number))
+
+    async def read_document(self, run_id: str, number: int) -> StoredPage:
+        """An accepted document, exactly as it was scanned."""
+        return await self._do(lambda: read_stored(self._workspace, run_id, number))
+
+    async def aclose(self) -> None:
+        """Let the thread go; a second call does nothing."""
+        self._is_closed = True
+        await asyncio.to_thread(self._thread.shutdown)
+
+    async def _do(self, work: Callable[[], _Answer]) -> _Answer:
+        if self._is_closed:
+            raise StoreFailed(Code.STORE_UNAVAILABLE, "the workspace was closed")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def _run_ids(self) -> list[str]:
+        folder = runs_folder(self._workspace)
+        with map_faults(self._workspace), suppress(FileNotFoundError):
+            return [path.name for path in folder.iterdir() if is_run_id(path.name)]
+        return []
+
+    def _list_now(self, limit: int) -> list[RunSummary]:
+        return [self._summarise(run_id) for run_id in newest_first(self._run_ids())[:limit]]
+
+    def _summarise(self, run_id: str) -> RunSummary:
+        try:
+            return read_run_summary(self._workspace, run_id)
+        except NotFound:
+            return summarise_damaged(run_id)
+        except StoreFailed as failure:
+            if failure.code is not Code.SNAPSHOT_CORRUPT:
+                raise
+            return summarise_damaged(run_id)

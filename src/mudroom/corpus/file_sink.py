@@ -1,0 +1,135 @@
+"""The files of one run in its folder of a workspace."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from mudroom.corpus.files import make_folder, map_faults, open_folder, read_file, write_file
+from mudroom.corpus.journal import FileJournal
+from mudroom.corpus.sink import JournalName
+
+__all__ = ["FileSink", "journal_folder", "journal_name", "runs_folder"]
+
+_OPEN_FOLDERS = ("pages", "metadata", "security")
+_PRIVATE_FOLDER = "quarantine"
+
+
+def runs_folder(workspace: Path) -> Path:
+    """Where the runs of a workspace lie."""
+    return workspace / "runs"
+
+
+def journal_folder(workspace: Path) -> Path:
+    """Where the journals of runs that last, or were killed, lie."""
+    return workspace / "private" / "state" / "runs"
+
+
+def journal_name(run_id: str, journal: JournalName) -> str:
+    """The file of one journal."""
+    return f"{run_id}.{journal.value}.jsonl"
+
+
+class FileSink:
+    """The files of one run; folders are held open, so that nothing swapped for a link is written through.
+
+    Pages are not synced one by one: what a loss of power takes of them is noticed by its digest when it is
+    read. Manifest and journals are, at each checkpoint.
+    """
+
+    def __init__(self, workspace: Path, run_id: str) -> None:
+        self._workspace = workspace
+        self._run = runs_folder(workspace) / run_id
+        self._folders: dict[str, int] = {}
+        self._journals: dict[JournalName, FileJournal] = {}
+        is_made = False
+        try:
+            with map_faults(workspace):
+                self._make_all(run_id)
+            is_made = True
+        finally:
+            if not is_made:
+                self.discard()
+
+    def _make_all(self, run_id: str) -> None:
+        make_folder(self._workspace, 0o700)
+        make_folder(runs_folder(self._workspace), 0o755)
+        make_folder(self._workspace / "private", 0o700)
+        make_folder(journal_folder(self._workspace), 0o700)
+        self._run.mkdir(mode=0o755)
+        self._folders[""] = open_folder(self._run)
+        for name in _OPEN_FOLDERS:
+            self._make(name, 0o755)
+        self._folders["journals"] = open_folder(journal_folder(self._workspace))
+        for journal in JournalName:
+            name = journal_name(run_id, journal)
+            self._journals[journal] = FileJournal(self._folders["journals"], name)
+
+    def put(self, path: str, content: bytes) -> None:
+        """A file of the run's folder, there at once and whole."""
+        self._write(path, [content], is_synced=False)
+
+    def remove(self, path: str) -> None:
+        """Take a file away, if it is there."""
+        folder, _, name = path.rpartition("/")
+        if folder in self._folders:
+            with map_faults(self._workspace), suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=self._folders[folder])
+
+    def replace(self, path: str, pieces: Iterable[bytes]) -> None:
+        """As `put`, from pieces, and synced to the disk itself."""
+        self._write(path, pieces, is_synced=True)
+
+    def read(self, path: str) -> bytes:
+        """A file of the run's folder."""
+        folder, _, name = path.rpartition("/")
+        with map_faults(self._workspace):
+            return read_file(self._folders[folder], name)
+
+    def append(self, journal: JournalName, number: int, line: bytes) -> None:
+        """A line behind the others."""
+        with map_faults(self._workspace):
+            self._journals[journal].append(number, line)
+
+    def lines(self, journal: JournalName) -> Iterable[bytes]:
+        """All lines in the order of their numbers."""
+        return self._journals[journal].lines()
+
+    def close(self) -> None:
+        """Delete the journals and let the folders go."""
+        with map_faults(self._workspace):
+            self._let_go()
+
+    def discard(self) -> None:
+        """Take back a run that could not begin: what was made of it is removed as far as it can be."""
+        is_made = "" in self._folders
+        with suppress(OSError):
+            self._let_go()
+        if is_made:
+            shutil.rmtree(self._run, ignore_errors=True)
+
+    def _let_go(self) -> None:
+        journals, folders = list(self._journals.values()), list(self._folders.values())
+        self._journals.clear()
+        self._folders.clear()
+        try:
+            for journal in journals:
+                journal.remove()
+        finally:
+            for descriptor in folders:
+                os.close(descriptor)
+
+    def _make(self, name: str, mode: int) -> None:
+        os.mkdir(name, mode, dir_fd=self._folders[""])
+        self._folders[name] = open_folder(name, within=self._folders[""])
+
+    def _write(self, path: str, pieces: Iterable[bytes], *, is_synced: bool) -> None:
+        folder, _, name = path.rpartition("/")
+        with map_faults(self._workspace):
+            if folder == _PRIVATE_FOLDER and folder not in self._folders:
+                self._make(folder, 0o700)
+            mode = 0o600 if folder == _PRIVATE_FOLDER else 0o644
+            write_file(self._folders[""], self._folders[folder], name, pieces, mode=mode, is_synced=is_synced)

@@ -1,0 +1,71 @@
+"""Lines of a run that lasts: appended as pages end, read in the order of the pages.
+
+In memory a line costs twenty bytes, so that a crawl of a million pages is recorded in a flat process.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+from array import array
+from collections.abc import Iterator
+
+__all__ = ["FileJournal", "read_dead_journal"]
+
+_OPEN = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class FileJournal:
+    """A file of lines whose lock is held while its run lasts."""
+
+    def __init__(self, folder: int, name: str) -> None:
+        self._folder = folder
+        self._name = name
+        self._descriptor = os.open(name, _OPEN, 0o600, dir_fd=folder)
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # whoever gets it knows the run is dead
+        self._numbers = array("I")
+        self._offsets = array("Q")
+        self._lengths = array("I")
+        self._end = 0
+
+    def append(self, number: int, line: bytes) -> None:
+        """A line behind the others, all of it or nothing. Raises OSError."""
+        data = line + b"\n"
+        written = 0
+        try:
+            while written < len(data):
+                written += os.write(self._descriptor, data[written:])
+        finally:
+            if written < len(data):
+                os.ftruncate(self._descriptor, self._end)
+        self._numbers.append(number)
+        self._offsets.append(self._end)
+        self._lengths.append(len(line))
+        self._end += len(data)
+
+    def lines(self) -> Iterator[bytes]:
+        """All lines by the number of their page."""
+        if not self._end:
+            return
+        order = sorted(range(len(self._numbers)), key=self._numbers.__getitem__)
+        with mmap.mmap(self._descriptor, self._end, prot=mmap.PROT_READ) as view:
+            for at in order:
+                offset = self._offsets[at]
+                yield view[offset : offset + self._lengths[at]]
+
+    def remove(self) -> None:
+        """Close and delete: what it held stands elsewhere now."""
+        os.close(self._descriptor)
+        os.unlink(self._name, dir_fd=self._folder)
+
+
+def read_dead_journal(folder: int, name: str) -> list[bytes] | None:
+    """The whole lines of a journal; None when there is none. A torn last line is no line. Raises OSError."""
+    try:
+        descriptor = os.open(name, _READ, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(descriptor, "rb") as stream:
+        return stream.read().split(b"\n")[:-1]

@@ -1,0 +1,93 @@
+"""Runs in memory: the same promises, gone with the process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mudroom.clock import Clock, SystemClock, format_time
+from mudroom.corpus.manifest import ManifestHead, read_summary
+from mudroom.corpus.naming import newest_first, resolve_name, run_not_found
+from mudroom.corpus.reading import add_rows, check_stored, parse_record, stored_path
+from mudroom.corpus.recorder import RunRecorder, metadata_path
+from mudroom.corpus.records import RunSummary, RunVersions, StoredPage
+from mudroom.corpus.sink import JournalName, MemorySink
+from mudroom.model import CrawlState, RunKind, format_run_id
+
+__all__ = ["MemoryCorpus"]
+
+
+class MemoryCorpus:
+    """Runs as dictionaries of the files that they would have on disk."""
+
+    def __init__(
+        self,
+        versions: RunVersions,
+        clock: Clock | None = None,
+        *,
+        randomness: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        self._versions = versions
+        self._clock = clock or SystemClock()
+        self._randomness = randomness
+        self._runs: dict[str, MemorySink] = {}
+
+    async def begin_run(self, kind: RunKind, root_url: str, options: Mapping[str, Any]) -> RunRecorder:
+        """A new run with an id of its own."""
+        now = self._clock.now()
+        run_id = format_run_id(kind, now, self._randomness(10))
+        head = ManifestHead(
+            run_id=run_id,
+            kind=kind,
+            root_url=root_url,
+            options=options,
+            started_at=format_time(now),
+            versions=self._versions.as_record(),
+        )
+        sink = self._runs[run_id] = MemorySink()
+        run = RunRecorder(head, sink, self._clock, _do_now, None)
+        await run.begin()
+        return run
+
+    def files_of(self, run_id: str) -> Mapping[str, bytes]:
+        """The files of a run by their path: what a test looks at."""
+        return self._runs[run_id].files
+
+    async def list_runs(self, *, limit: int = 100) -> Sequence[RunSummary]:
+        """The newest runs, newest first."""
+        newest = newest_first(self._runs)[:limit]
+        return [read_summary(self._runs[run_id].files["manifest.json"]) for run_id in newest]
+
+    async def resolve_run(self, untrusted_name: str) -> str:
+        """The run id that `@last`, an id, or a prefix of one id alone names."""
+        return resolve_name(untrusted_name, self._runs)
+
+    async def read_manifest(self, run_id: str) -> dict[str, Any]:
+        """The run's manifest; of one that has not ended, with all that it has recorded."""
+        manifest = self._read(run_id, "manifest.json")
+        if manifest["state"] == CrawlState.RUNNING:
+            add_rows(manifest, self._runs[run_id].lines(JournalName.PAGES))
+        return manifest
+
+    async def read_metadata(self, run_id: str, number: int) -> dict[str, Any]:
+        """What is known of one page of a run."""
+        return self._read(run_id, metadata_path(number))
+
+    async def read_document(self, run_id: str, number: int) -> StoredPage:
+        """An accepted document, exactly as it was scanned."""
+        metadata = self._read(run_id, metadata_path(number))
+        return check_stored(metadata, self._runs[run_id].files[stored_path(metadata)])
+
+    async def aclose(self) -> None:
+        """Nothing to let go."""
+
+    def _read(self, run_id: str, path: str) -> dict[str, Any]:
+        run = self._runs.get(run_id)
+        if run is None or path not in run.files:
+            raise run_not_found()
+        return parse_record(run.files[path])
+
+
+async def _do_now(work: Callable[[], None]) -> None:
+    work()

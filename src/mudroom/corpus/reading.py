@@ -1,0 +1,150 @@
+"""Runs and documents read back from a workspace; what does not agree with its digest is never returned."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mudroom.corpus.file_sink import journal_folder, journal_name, runs_folder
+from mudroom.corpus.files import map_faults, open_folder, read_file
+from mudroom.corpus.journal import read_dead_journal
+from mudroom.corpus.manifest import HEAD_BYTES, Totals, read_summary
+from mudroom.corpus.naming import is_run_id, run_not_found
+from mudroom.corpus.recorder import metadata_path
+from mudroom.corpus.records import RunSummary, StoredPage
+from mudroom.corpus.sink import JournalName
+from mudroom.errors import Code, StoreFailed
+from mudroom.model import CrawlState, OutcomeKind
+
+__all__ = [
+    "add_rows",
+    "check_stored",
+    "parse_record",
+    "read_manifest",
+    "read_metadata",
+    "read_run_summary",
+    "read_stored",
+    "stored_path",
+]
+
+
+def read_run_summary(workspace: Path, run_id: str) -> RunSummary:
+    """The head of a run's manifest."""
+    with _run_folder(workspace, run_id) as folder:
+        beginning = read_file(folder, "manifest.json", max_bytes=HEAD_BYTES)
+        if len(beginning) == HEAD_BYTES and b'\n  "pages": [' not in beginning:
+            beginning = read_file(folder, "manifest.json")
+    return read_summary(beginning)
+
+
+def read_manifest(workspace: Path, run_id: str) -> dict[str, Any]:
+    """A run's manifest; of one that has not ended, with the pages of its journal."""
+    with _run_folder(workspace, run_id) as folder:
+        manifest = parse_record(read_file(folder, "manifest.json"))
+        if manifest.get("state") == CrawlState.RUNNING:
+            _add_journal(workspace, run_id, manifest)
+    return manifest
+
+
+def _add_journal(workspace: Path, run_id: str, manifest: dict[str, Any]) -> None:
+    if not os.path.lexists(journal_folder(workspace)):
+        return
+    journals = open_folder(journal_folder(workspace))
+    try:
+        lines = read_dead_journal(journals, journal_name(run_id, JournalName.PAGES))
+    finally:
+        os.close(journals)
+    if lines is not None:
+        add_rows(manifest, lines)
+
+
+def add_rows(manifest: dict[str, Any], lines: Iterable[bytes]) -> None:
+    """Bring the manifest of a run that has not ended up to its journal."""
+    rows = sorted((parse_record(line) for line in lines), key=lambda row: int(row["n"]))
+    totals = Totals()
+    for row in rows:
+        totals.count(row)
+    manifest["pages"] = rows
+    manifest["totals"] = totals.as_record(discovered=None, wire_bytes=None)
+
+
+def read_metadata(workspace: Path, run_id: str, number: int) -> dict[str, Any]:
+    """What is known of one page."""
+    with _run_folder(workspace, run_id) as folder:
+        return _read_metadata(folder, number)
+
+
+def read_stored(workspace: Path, run_id: str, number: int) -> StoredPage:
+    """An accepted document, its digest checked.
+
+    Raises: NotFound for a page that was not stored, as for none; StoreFailed SNAPSHOT_CORRUPT.
+    """
+    with _run_folder(workspace, run_id) as folder:
+        metadata = _read_metadata(folder, number)
+        content = _read_within(folder, stored_path(metadata))
+    return check_stored(metadata, content)
+
+
+def stored_path(metadata: dict[str, Any]) -> str:
+    """Where the text of an accepted document lies. Raises NotFound when the page was not stored."""
+    path = metadata.get("path")
+    if metadata.get("outcome") != OutcomeKind.STORED or not isinstance(path, str) or path[:6] != "pages/":
+        raise run_not_found()
+    return path
+
+
+def check_stored(metadata: dict[str, Any], content: bytes) -> StoredPage:
+    """The document, if its text is the one that was scanned. Raises StoreFailed SNAPSHOT_CORRUPT."""
+    if hashlib.sha256(content).hexdigest() != metadata.get("markdown_sha256"):
+        raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a stored document is not the one that was scanned")
+    return StoredPage(markdown=content.decode(), metadata=metadata)
+
+
+def parse_record(data: bytes) -> dict[str, Any]:
+    """A record of ours as a value. Raises StoreFailed SNAPSHOT_CORRUPT when it is none."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as fault:
+        raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a record of the workspace is damaged") from fault
+    if not isinstance(value, dict):
+        raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a record of the workspace is damaged")
+    return value
+
+
+def _read_metadata(folder: int, number: int) -> dict[str, Any]:
+    return parse_record(_read_within(folder, metadata_path(number)))
+
+
+def _read_within(folder: int, path: str) -> bytes:
+    """A file one folder down, neither of them a link."""
+    below, _, name = path.partition("/")
+    if not name or "/" in name or below in {"", ".", ".."}:
+        raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a record of the workspace names a path that is not ours")
+    descriptor = open_folder(below, within=folder)
+    try:
+        return read_file(descriptor, name)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _run_folder(workspace: Path, run_id: str) -> Iterator[int]:
+    """The run's folder, open. Raises NotFound RUN_NOT_FOUND for what is no run, or has no such file."""
+    if not is_run_id(run_id):
+        raise run_not_found()
+    with map_faults(workspace):
+        try:
+            descriptor = open_folder(runs_folder(workspace) / run_id)
+        except FileNotFoundError as missing:
+            raise run_not_found() from missing
+        try:
+            yield descriptor
+        except FileNotFoundError as missing:
+            raise run_not_found() from missing
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,130 @@
+"""What a run is told, and what it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mudroom.errors import Code
+from mudroom.model import CrawlState, Finding, Hop, Isolation, Provenance, RunKind, WarningCode
+
+__all__ = [
+    "FailedRecord",
+    "PageNote",
+    "PageRecord",
+    "RunSummary",
+    "RunVersions",
+    "RunWarning",
+    "StoredDocument",
+    "StoredPage",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunVersions:
+    """What a run's verdicts depend on."""
+
+    mudroom: str
+    scanner: str
+    policy: str
+
+    def as_record(self) -> dict[str, str]:
+        """As manifests and metadata hold them."""
+        return {"mudroom": self.mudroom, "scanner": self.scanner, "policy": self.policy}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunWarning:
+    """Something noticed in a run that ended no page: a template without text of a page."""
+
+    code: str
+    url: str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageNote:
+    """What a run knows of a page beside its document."""
+
+    depth: int = 0
+    rendered: bool = False
+    warnings: tuple[WarningCode, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """Of a blocked document, which itself holds their ids only."""
+    provenance: Provenance | None = None
+    """Of a blocked document, which itself has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedRecord:
+    """A page that ended before there was a document: it could not be had, or broke a rule on the way."""
+
+    number: int
+    requested_url: str
+    code: Code
+    message: str
+    """For a person; names the host, no text of the page."""
+    is_blocked: bool = False
+    """A violation met on the way (decision 1), and so BLOCKED rather than FAILED."""
+    retryable: bool | None = None
+    """None: as the code says."""
+    final_url: str | None = None
+    depth: int = 0
+    http_status: int | None = None
+    hops: tuple[Hop, ...] = ()
+    robots: str = "not-checked"
+    source_ref: str | None = None
+    sha256: str | None = None
+    size_bytes: int = 0
+    retrieved_at: str | None = None
+    isolation: Isolation | None = None
+    rendered: bool = False
+    warnings: tuple[WarningCode, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredDocument:
+    """Where a document lies."""
+
+    document_id: str
+    number: int
+    path: str
+    """Relative to the run's folder."""
+    file: Path | None
+    """The same on this machine; None where there is no file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPage:
+    """An accepted document as it was read back, its digest checked."""
+
+    markdown: str
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """A run in a list of runs."""
+
+    run_id: str
+    kind: RunKind
+    state: CrawlState | None
+    """None: its manifest is missing or damaged, and nothing but its id is known."""
+    root_url: str
+    started_at: str | None
+    finished_at: str | None
+    totals: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRecord:
+    """All that a run writes of one page."""
+
+    number: int
+    row: Mapping[str, Any]
+    metadata: Mapping[str, Any]
+    findings: tuple[Mapping[str, Any], ...]
+    path: str | None = None
+    content: bytes | None = field(default=None, repr=False)

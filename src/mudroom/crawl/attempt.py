@@ -1,0 +1,95 @@
+"""One attempt at a page: what it was given, and the check before each of its hops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mudroom.address import ParsedUrl, canonical_key
+from mudroom.budget import Reservation
+from mudroom.clock import Clock
+from mudroom.crawl.frontier import Frontier, FrontierEntry
+from mudroom.crawl.manners import HostManners
+from mudroom.crawl.ports import Sleep
+from mudroom.crawl.reach import Reach, ReachVerdict
+from mudroom.errors import Code, EgressRefused
+from mudroom.intake import HopGate, RobotsReader
+
+__all__ = ["Attempt", "HopWatch"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """A URL that was taken from the frontier, its number in the run, its share of the bytes."""
+
+    entry: FrontierEntry
+    number: int
+    reservation: Reservation
+
+    @property
+    def is_seed(self) -> bool:
+        """Whether this is where the crawl began."""
+        return self.entry.parent == 0
+
+
+@dataclass(slots=True, kw_only=True)
+class HopWatch:
+    """Awaited before each request of one attempt: robots.txt always, and for redirects the crawl's rules.
+
+    A redirect's target must lie within the crawl's reach, must not be a page that the crawl already has,
+    and waits for its host's turn like any other request. Where the seed moves to is the fetcher's to say.
+    """
+
+    attempt: Attempt
+    reach: Reach
+    frontier: Frontier
+    manners: HostManners
+    robots: RobotsReader
+    robots_check: HopGate
+    clock: Clock
+    sleep: Sleep
+    delay_seconds: float
+    own_keys: set[str]
+
+    async def __call__(self, url: ParsedUrl) -> None:
+        """Nothing, when the hop may be made.
+
+        Raises: EgressRefused with REDIRECT_CROSS_HOST, OUT_OF_SCOPE, DUPLICATE_PAGE, or what robots.txt says.
+        """
+        is_first = not self.own_keys
+        if not is_first and not self.attempt.is_seed:
+            self._check_reach(url)
+        await self.robots_check(url)
+        self._claim(url, is_first=is_first)
+        if not is_first:
+            await self._wait_turn(url)
+        self._learn_delay(url)
+
+    def _check_reach(self, url: ParsedUrl) -> None:
+        match self.reach.judge(url):
+            case ReachVerdict.INSIDE:
+                return
+            case ReachVerdict.OFF_HOST:
+                raise EgressRefused(
+                    Code.REDIRECT_CROSS_HOST, f"the page moved to {url.host}, which this crawl does not cover"
+                )
+            case _:
+                raise EgressRefused(
+                    Code.OUT_OF_SCOPE, f"the page moved out of the crawl's scope on {url.host}"
+                )
+
+    def _claim(self, url: ParsedUrl, *, is_first: bool) -> None:
+        key = self.attempt.entry.key if is_first else canonical_key(url)
+        if not is_first and key not in self.own_keys and not self.frontier.claim(key):
+            raise EgressRefused(Code.DUPLICATE_PAGE, f"the page moved to one of {url.host} that is taken in")
+        self.own_keys.add(key)
+
+    async def _wait_turn(self, url: ParsedUrl) -> None:
+        now = self.clock.monotonic()
+        start = self.manners.book_hop(url.authority, now, self.delay_seconds)
+        if start > now:
+            await self.sleep(start - now)
+
+    def _learn_delay(self, url: ParsedUrl) -> None:
+        seconds = self.robots.crawl_delay_seconds(url.origin)
+        if seconds is not None:
+            self.manners.set_crawl_delay(url.authority, seconds)

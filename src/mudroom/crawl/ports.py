@@ -1,0 +1,47 @@
+"""What a crawl needs of the floors below: a way in for a page, a run to write, robots.txt, the time."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from mudroom.address import EgressPolicy
+from mudroom.clock import Clock
+from mudroom.corpus import CorpusStore, RunWriter
+from mudroom.crawl.events import CrawlObserver, SilentObserver
+from mudroom.intake import Outcome, PageRequest, RobotsMode, RobotsReader
+
+__all__ = ["CrawlParts", "PageTaker", "RobotsOpener", "Sleep"]
+
+Sleep = Callable[[float], Awaitable[None]]
+"""Waits that many seconds of the crawl's clock."""
+
+
+class PageTaker(Protocol):
+    """The way in for one page. The real one is `intake.Intake`."""
+
+    async def take_page(self, request: PageRequest, run: RunWriter) -> Outcome:
+        """One URL through the whole path. Every failure is an outcome; only cancellation is raised."""
+        ...
+
+
+class RobotsOpener(Protocol):
+    """Opens what a run asks about robots.txt. The real one is `intake.RobotsGates`."""
+
+    def open_gate(self, run_id: str, mode: RobotsMode) -> RobotsReader:
+        """The gate of one run."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlParts:
+    """The floors joined: what crawls are made with."""
+
+    intake: PageTaker
+    corpus: CorpusStore
+    robots: RobotsOpener
+    egress: EgressPolicy
+    clock: Clock
+    sleep: Sleep
+    observer: CrawlObserver = field(default_factory=SilentObserver)

@@ -1,0 +1,349 @@
+"""One crawl from its seed to its end: a loop that starts pages, waits, and takes in what came back.
+
+    frontier ─▶ budgets ─▶ manners ─▶ intake (at most `concurrency` at a time) ─▶ links ─▶ frontier
+
+A page is a task only while it is on its way in; of a page that has ended nothing is kept here but counts
+and keys. The loop sleeps until a page ends, a host may be asked again, the time is up or somebody cancels.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from typing import Any
+
+from mudroom.address import ParsedUrl
+from mudroom.budget import ByteBudget, Reservation
+from mudroom.corpus import FailedRecord, RunWriter
+from mudroom.crawl.attempt import Attempt
+from mudroom.crawl.cancel import CancelToken
+from mudroom.crawl.events import CrawlEvent
+from mudroom.crawl.frontier import Frontier, FrontierEntry
+from mudroom.crawl.links import LinkSieve
+from mudroom.crawl.manners import HostManners
+from mudroom.crawl.notices import Notices
+from mudroom.crawl.policy import CrawlPolicy
+from mudroom.crawl.ports import CrawlParts
+from mudroom.crawl.reach import Reach
+from mudroom.crawl.seed import Seed, find_root
+from mudroom.crawl.tally import Stop, Tally
+from mudroom.crawl.timer import Timer
+from mudroom.crawl.visits import VisitPlanner
+from mudroom.errors import Code, StoreFailed
+from mudroom.intake import Failed, Outcome, PageEvent, PageFacts, Stored
+from mudroom.model import CrawlState, PageState, WarningCode
+
+__all__ = ["CrawlRun"]
+
+_log = logging.getLogger(__name__)
+
+_SMALLEST_SHARE_BYTES = 1024 * 1024
+"""While others are on their way, a page waits rather than start with a smaller share of the bytes."""
+_REFUSALS = frozenset({429, 503})
+_CHECKPOINT_SECONDS = 10.0
+_STORE_FAILURES_IN_A_ROW = 3
+"""Pages that could not be written, after which no more are fetched."""
+_ABORTS = frozenset({Stop.TIME, Stop.CANCELLED})
+
+
+class CrawlRun:
+    """The state of one crawl. `work` does it, `finish` gives its manifest; each is called once."""
+
+    def __init__(
+        self, parts: CrawlParts, policy: CrawlPolicy, seed: Seed, writer: RunWriter, cancel: CancelToken
+    ) -> None:
+        self._parts = parts
+        self._policy = policy
+        self._seed = seed
+        self._writer = writer
+        self._cancel = cancel
+        self._robots = parts.robots.open_gate(writer.run_id, policy.robots)
+        self._frontier = Frontier(policy.frontier_cap)
+        self._manners = HostManners(policy.concurrency, policy.per_host_concurrency)
+        self._budget = ByteBudget(
+            max_total_bytes=policy.max_total_bytes, max_page_bytes=policy.max_page_bytes
+        )
+        self._notices = Notices()
+        self._tally = Tally()
+        self._sieve = self._make_sieve(seed.url)
+        self._planner = VisitPlanner(
+            parts,
+            policy,
+            seed.url.origin,
+            frontier=self._frontier,
+            manners=self._manners,
+            robots=self._robots,
+        )
+        self._in_flight: dict[asyncio.Task[Outcome], Attempt] = {}
+        self._wake = asyncio.Event()
+        self._pause = Timer(parts.sleep, self._wake)
+        self._deadline = Timer(parts.sleep, self._wake)
+        self._last_checkpoint = parts.clock.monotonic()
+
+    async def work(self) -> None:
+        """Everything from the seed on, until nothing waits or the crawl is stopped.
+
+        Raises: asyncio.CancelledError when the task is cancelled, after what was on its way has ended.
+        """
+        self._frontier.add(self._seed.make_entry())
+        self._sieve.discovered += 1
+        self._tell(CrawlState.RUNNING)
+        self._deadline.set(self._policy.max_duration_seconds)
+        watch = asyncio.create_task(self._watch_cancel())
+        try:
+            await self._loop()
+        except asyncio.CancelledError:
+            self._tally.stop = Stop.CANCELLED
+            raise
+        finally:
+            watch.cancel()
+            await self._close()
+
+    async def _loop(self) -> None:
+        while True:
+            self._start_pages()
+            pause = self._find_pause()
+            if not self._in_flight and pause is None:
+                return
+            self._pause.set(pause)
+            await self._wake.wait()
+            self._wake.clear()
+            await self._take_in_ended()
+            if self._must_abort():
+                return
+            await self._save_progress()
+
+    # Starting pages.
+
+    def _start_pages(self) -> None:
+        now = self._parts.clock.monotonic()
+        while self._tally.stop is None and len(self._in_flight) < self._policy.concurrency:
+            if not self._frontier:
+                return
+            if self._tally.attempted >= self._policy.max_pages:
+                self._tally.stop = Stop.PAGES
+                return
+            reservation = self._reserve()
+            if reservation is None:
+                return
+            entry = self._frontier.take(lambda host: self._manners.count_open(host, now))
+            if entry is None:
+                reservation.settle(0)
+                return
+            self._start(entry, reservation, now)
+
+    def _reserve(self) -> Reservation | None:
+        """A share of the bytes, or None when there is none now; without others on their way, there never is."""
+        budget = self._budget
+        left = budget.max_total_bytes - budget.spent_bytes - budget.reserved_bytes
+        if self._in_flight and left < min(budget.max_page_bytes, _SMALLEST_SHARE_BYTES):
+            return None
+        reservation = budget.reserve()
+        if reservation is None:
+            self._tally.stop = Stop.BYTES
+        return reservation
+
+    def _start(self, entry: FrontierEntry, reservation: Reservation, now: float) -> None:
+        attempt = Attempt(entry=entry, number=self._writer.next_number(), reservation=reservation)
+        self._manners.begin(entry.host, now, self._planner.choose_delay(entry.origin))
+        self._tally.attempted += 1
+        request = self._planner.plan(attempt, self._sieve.reach)
+        task = asyncio.create_task(self._parts.intake.take_page(request, self._writer))
+        task.add_done_callback(self._note_end)
+        self._in_flight[task] = attempt
+
+    def _note_end(self, _task: asyncio.Task[Outcome]) -> None:
+        self._wake.set()
+
+    # Waiting.
+
+    def _find_pause(self) -> float | None:
+        """How long until a host may be asked again, where only that keeps pages from being started."""
+        if self._tally.stop is not None or not self._frontier:
+            return None
+        if len(self._in_flight) >= self._policy.concurrency:
+            return None
+        now = self._parts.clock.monotonic()
+        moment = self._manners.next_moment(now)
+        return None if moment is None else moment - now
+
+    async def _watch_cancel(self) -> None:
+        await self._cancel.wait()
+        self._wake.set()
+
+    def _must_abort(self) -> bool:
+        if self._cancel.is_cancelled:
+            self._tally.stop = Stop.CANCELLED
+        elif self._deadline.is_over and (self._in_flight or self._frontier):
+            self._tally.stop = Stop.TIME
+        return self._tally.stop in _ABORTS
+
+    # Taking in what ended.
+
+    async def _take_in_ended(self) -> None:
+        for task in [task for task in self._in_flight if task.done()]:
+            attempt = self._in_flight.pop(task)
+            self._manners.end(attempt.entry.host)
+            error = asyncio.CancelledError() if task.cancelled() else task.exception()
+            if error is not None:
+                await self._record_fault(attempt, error)
+            else:
+                self._take_in(attempt, task.result())
+
+    def _take_in(self, attempt: Attempt, outcome: Outcome) -> None:
+        attempt.reservation.settle(outcome.facts.wire_bytes)
+        self._tally.count(outcome, is_seed=attempt.is_seed)
+        self._mind_host(attempt, outcome.facts)
+        if isinstance(outcome, Stored):
+            self._follow(attempt, outcome)
+        elif isinstance(outcome, Failed) and outcome.code is Code.CRAWL_LIMIT_REACHED:
+            self._tally.stop = self._tally.stop or Stop.BYTES
+        if self._tally.store_failures >= _STORE_FAILURES_IN_A_ROW:
+            self._end_for_store()
+        self._tell(CrawlState.RUNNING)
+
+    def _follow(self, attempt: Attempt, stored: Stored) -> None:
+        if attempt.is_seed and stored.base is not None:
+            self._move_root(stored.base)
+        if attempt.entry.depth < self._policy.max_depth:
+            self._sieve.sift(stored, attempt.entry.depth + 1)
+
+    def _move_root(self, final: ParsedUrl) -> None:
+        root = find_root(self._seed.url, final)
+        if root == self._seed.url:
+            return
+        discovered = self._sieve.discovered
+        self._sieve = self._make_sieve(root)
+        self._sieve.discovered = discovered
+        if root.host != self._seed.url.host:
+            self._notices.add(
+                WarningCode.SEED_MOVED,
+                root.normalized,
+                f"the seed moved from {self._seed.url.host} to {root.host}, and the crawl with it",
+            )
+
+    def _mind_host(self, attempt: Attempt, facts: PageFacts) -> None:
+        host = attempt.entry.host
+        if facts.http_status in _REFUSALS:
+            self._manners.note_refusal(host, self._parts.clock.monotonic(), facts.retry_after_seconds)
+        elif facts.http_status is not None:
+            self._manners.note_answer(host)
+
+    async def _record_fault(self, attempt: Attempt, error: BaseException) -> None:
+        """An error that no outcome foresees costs its page, is told in the log, and ends nothing else.
+
+        The log gets where it happened and of which type, not its text: that may be a page's.
+        """
+        where = "".join(traceback.format_tb(error.__traceback__))
+        _log.error(
+            "%s page %d: unexpected %s\n%s", self._writer.run_id, attempt.number, type(error).__name__, where
+        )
+        self._notices.add(
+            WarningCode.UNEXPECTED_ERROR,
+            attempt.entry.url,
+            f"page {attempt.number} was given up: {type(error).__name__}",
+        )
+        attempt.reservation.settle(attempt.reservation.limit_bytes)
+        await self._record_failed(attempt, Code.INTERNAL_ERROR, "mudroom failed on this page")
+
+    async def _record_failed(self, attempt: Attempt, code: Code, message: str) -> None:
+        self._tally.count_fault(code, is_seed=attempt.is_seed)
+        failed = FailedRecord(
+            number=attempt.number,
+            requested_url=attempt.entry.url,
+            code=code,
+            message=message,
+            depth=attempt.entry.depth,
+        )
+        try:
+            await self._writer.record_failed(failed)
+        except StoreFailed as error:
+            if error.code is not Code.SNAPSHOT_MISMATCH:  # which says: it was recorded before it ended so
+                self._end_for_store()
+        self._tell_page(attempt.entry, PageState.FAILED, number=attempt.number, code=code)
+
+    def _end_for_store(self) -> None:
+        self._tally.stop = self._tally.stop or Stop.STORE
+
+    async def _save_progress(self) -> None:
+        now = self._parts.clock.monotonic()
+        if now - self._last_checkpoint < _CHECKPOINT_SECONDS:
+            return
+        self._last_checkpoint = now
+        try:
+            await self._writer.checkpoint()
+        except StoreFailed:
+            self._end_for_store()
+
+    # The end.
+
+    async def _close(self) -> None:
+        """End what is on its way, and wait until it has ended."""
+        for task in self._in_flight:
+            task.cancel()
+        await asyncio.gather(*self._in_flight, return_exceptions=True)
+        self._pause.stop()
+        self._deadline.stop()
+        is_timeout = self._tally.stop is Stop.TIME
+        code = Code.CRAWL_LIMIT_REACHED if is_timeout else Code.CANCELLED
+        message = "the crawl's time was up" if is_timeout else "the crawl was cancelled"
+        for task, attempt in self._in_flight.items():
+            if task.cancelled():
+                attempt.reservation.settle(0)
+                await self._record_failed(attempt, code, message)
+        for task in [task for task in self._in_flight if task.cancelled()]:
+            del self._in_flight[task]
+        await self._take_in_ended()
+        await self._robots.aclose()
+
+    async def finish(self) -> dict[str, Any]:
+        """The manifest. Raises: StoreFailed."""
+        state = self._tally.name_state(has_dropped=self._notices.has_dropped)
+        self._add_last_notices()
+        manifest = await self._writer.finish(
+            state,
+            warnings=self._notices.list_all(self._seed.url.normalized),
+            discovered=self._sieve.discovered,
+            wire_bytes=self._budget.spent_bytes,
+        )
+        self._tell(state)
+        return manifest
+
+    def _add_last_notices(self) -> None:
+        root = self._seed.url.normalized
+        for notice in self._robots.notices:
+            self._notices.add(notice.code, notice.url, notice.message)
+        told = self._tally.explain_stop(self._policy, remaining=len(self._frontier))
+        if told is not None:
+            self._notices.add(told[0], root, told[1])
+        if not self._tally.stored:
+            self._notices.add(WarningCode.NOTHING_STORED, root, self._tally.explain_nothing())
+
+    def _make_sieve(self, root: ParsedUrl) -> LinkSieve:
+        return LinkSieve(
+            Reach.around(root, self._policy),
+            self._parts.egress,
+            self._frontier,
+            self._notices,
+            lambda entry: self._tell_page(entry, PageState.DISCOVERED),
+        )
+
+    def _tell(self, state: CrawlState) -> None:
+        self._parts.observer.on_crawl(
+            CrawlEvent(
+                run_id=self._writer.run_id,
+                state=state,
+                attempted=self._tally.attempted,
+                discovered=self._sieve.discovered,
+                waiting=len(self._frontier),
+                wire_bytes=self._budget.spent_bytes,
+            )
+        )
+
+    def _tell_page(
+        self, entry: FrontierEntry, state: PageState, *, number: int = 0, code: Code | None = None
+    ) -> None:
+        self._parts.observer.on_page(
+            PageEvent(run_id=self._writer.run_id, number=number, url=entry.url, state=state, code=code)
+        )

@@ -1,0 +1,87 @@
+"""What is asked of the way in for one attempt: limits, redirects, headers, and the check before each hop."""
+
+from __future__ import annotations
+
+from mudroom.address import parse_url
+from mudroom.crawl.attempt import Attempt, HopWatch
+from mudroom.crawl.frontier import Frontier
+from mudroom.crawl.manners import HostManners
+from mudroom.crawl.policy import CrawlPolicy, CrawlScope
+from mudroom.crawl.ports import CrawlParts
+from mudroom.crawl.reach import Reach
+from mudroom.fetch import RedirectRule, RedirectScope
+from mudroom.intake import PageRequest, RobotsMode, RobotsReader
+
+__all__ = ["VisitPlanner"]
+
+_MAX_REDIRECTS = 5
+"""Within a crawl (decision 3)."""
+
+
+class VisitPlanner:
+    """Turns attempts of one crawl into requests."""
+
+    def __init__(
+        self,
+        parts: CrawlParts,
+        policy: CrawlPolicy,
+        seed_origin: str,
+        *,
+        frontier: Frontier,
+        manners: HostManners,
+        robots: RobotsReader,
+    ) -> None:
+        self._parts = parts
+        self._policy = policy
+        self._seed_origin = seed_origin
+        self._frontier = frontier
+        self._manners = manners
+        self._robots = robots
+        self._robots_note = "allowed" if policy.robots is RobotsMode.OBEY else "ignored"
+        self._free_origins = frozenset(
+            url.origin for origin in parts.egress.allow_origins if (url := parse_url(origin.name)) is not None
+        )
+
+    def choose_delay(self, origin: str) -> float:
+        """The seconds between two starts; none for the operator's own origins."""
+        return 0.0 if origin in self._free_origins else self._policy.delay_seconds
+
+    def plan(self, attempt: Attempt, reach: Reach) -> PageRequest:
+        """The request for an attempt."""
+        entry, policy = attempt.entry, self._policy
+        limit = attempt.reservation.limit_bytes
+        return PageRequest(
+            untrusted_url=entry.url,
+            number=attempt.number,
+            depth=entry.depth,
+            initiator=entry.initiator,
+            scope=entry.scope,
+            redirects=RedirectRule(max_hops=_MAX_REDIRECTS, scope=self._choose_redirects(attempt)),
+            headers=policy.seed_headers if entry.origin == self._seed_origin else (),
+            max_body_bytes=limit,
+            is_reserved=limit < policy.max_page_bytes,
+            gate=self._watch(attempt, reach),
+            robots=self._robots_note,
+        )
+
+    def _watch(self, attempt: Attempt, reach: Reach) -> HopWatch:
+        return HopWatch(
+            attempt=attempt,
+            reach=reach,
+            frontier=self._frontier,
+            manners=self._manners,
+            robots=self._robots,
+            robots_check=self._robots.for_page(attempt.entry.scope),
+            clock=self._parts.clock,
+            sleep=self._parts.sleep,
+            delay_seconds=self.choose_delay(attempt.entry.origin),
+            own_keys=set(),
+        )
+
+    def _choose_redirects(self, attempt: Attempt) -> RedirectScope:
+        """How far a redirect may lead: the seed's within its site, any other's within the scope."""
+        if self._policy.scope is CrawlScope.HOST and not self._policy.same_host:
+            return RedirectScope.ANY
+        if attempt.is_seed or self._policy.scope is CrawlScope.DOMAIN:
+            return RedirectScope.SAME_SITE
+        return RedirectScope.SAME_HOST

@@ -1,0 +1,391 @@
+"""The whole path of one page or one file, told once.
+
+    url ─▶ judge ─▶ fetch ─▶ snapshot ─▶ jail{extract} ─▶ jail{scan} ─▶ policy ─▶ corpus ─▶ Outcome
+    file ──────────────────▶ ┘
+
+Read `take_page` and `_read` from top to bottom: each line is a stage, and each stage lives on a floor of
+its own. A stage that cannot go on raises a `MudroomError`; it becomes one typed outcome in `_end`, and
+nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from mudroom.address import AllowedUrl, ExceptionScope, ParsedUrl, judge_url, parse_url, site_of
+from mudroom.corpus import FailedRecord, PageNote, RunWriter
+from mudroom.errors import (
+    Code,
+    ContentRefused,
+    CrawlStopped,
+    EgressRefused,
+    FetchFailed,
+    FileRefused,
+    MudroomError,
+    StoreFailed,
+)
+from mudroom.extract import ExtractSource
+from mudroom.fetch import Fetched, FetchRequest
+from mudroom.intake.answers import judge_answer
+from mudroom.intake.exposure import list_exposed
+from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quarantined, Stored, classify_failure
+from mudroom.intake.ports import Parts
+from mudroom.intake.request import FileRequest, PageRequest
+from mudroom.intake.retry_after import find_retry_after
+from mudroom.intake.trail import Trail
+from mudroom.jail import ExtractRequest
+from mudroom.media import header_values
+from mudroom.model import (
+    BlockedDocument,
+    ExtractedDocument,
+    Initiator,
+    PageState,
+    Provenance,
+    ScanReport,
+    ScanRequest,
+    UntrustedDocument,
+)
+from mudroom.screen import AcceptedDocument, QuarantinedDocument, block_unscanned, decide
+from mudroom.snapshot import KeepRule, PreparedSnapshot, SnapshotInput, SourceKind
+from mudroom.wire import digest_scan_request
+
+__all__ = ["Intake"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Arrival:
+    """Bytes that have come in, from the network or from a file."""
+
+    untrusted_body: bytes
+    """Content codings removed; what a guest will read."""
+    source: ExtractSource
+    site: str
+    """Whose guest reads it (decision 11)."""
+    retrieved_at: datetime
+    prepared: PreparedSnapshot
+    base: ParsedUrl | None
+    link_scope: ExceptionScope
+    initiator: Initiator
+    robots: str
+
+
+class Intake:
+    """The one way in, for a page and for a file."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def take_page(self, request: PageRequest, run: RunWriter) -> Outcome:
+        """One URL through the whole path. Every failure is an outcome; only cancellation is raised."""
+        trail = Trail.begin(
+            request.untrusted_url, request.number, run, self._parts.observer, depth=request.depth
+        )
+        try:
+            trail.enter(PageState.VALIDATING)
+            self._judge(request, trail)
+            trail.enter(PageState.FETCHING)
+            fetched = await self._fetch(request, trail)
+            snapshot = self._snapshot_page(fetched, trail)
+            prepared = await self._keep(snapshot, trail)
+            self._judge_answer(fetched)
+            arrival = self._receive_page(request, fetched, snapshot, prepared)
+            return await self._read(arrival, trail, run)
+        except MudroomError as error:
+            return await self._end(error, trail, run)
+
+    async def take_file(self, request: FileRequest, run: RunWriter) -> Outcome:
+        """One file through the same path, from the snapshot on."""
+        trail = Trail.begin(request.url or request.name, request.number, run, self._parts.observer)
+        try:
+            snapshot = self._snapshot_file(request, trail)
+            prepared = await self._keep(snapshot, trail)
+            arrival = self._receive_file(request, snapshot, prepared, trail)
+            return await self._read(arrival, trail, run)
+        except MudroomError as error:
+            return await self._end(error, trail, run)
+
+    async def refuse_file(self, error: FileRefused, name: str, number: int, run: RunWriter) -> Outcome:
+        """The outcome of a file that could not even be read."""
+        return await self._end(error, Trail.begin(name, number, run, self._parts.observer), run)
+
+    async def _read(self, arrival: _Arrival, trail: Trail, run: RunWriter) -> Outcome:
+        """From bytes to an outcome: where a page and a file have become the same thing."""
+        trail.enter(PageState.EXTRACTING)
+        content = await self._extract(arrival, trail)
+        document = UntrustedDocument(provenance=self._trace(arrival, trail), content=content)
+        trail.enter(PageState.SCANNING)
+        verdict, report = await self._screen(document, arrival, trail)
+        match verdict:
+            case AcceptedDocument():
+                return await self._store(verdict, arrival, trail, run)
+            case QuarantinedDocument():
+                return await self._quarantine(verdict, trail, run)
+            case BlockedDocument():
+                return await self._block(verdict, report, document.provenance, trail, run)
+
+    # The stages, in order.
+
+    def _judge(self, request: PageRequest, trail: Trail) -> None:
+        verdict = judge_url(request.untrusted_url, self._parts.egress, request.scope, base=request.base)
+        if not isinstance(verdict, AllowedUrl):
+            raise EgressRefused(verdict.code, verdict.message)
+        trail.add(requested_url=verdict.url.href)
+
+    async def _fetch(self, request: PageRequest, trail: Trail) -> Fetched:
+        fetch = FetchRequest(
+            url=request.untrusted_url,
+            base=request.base,
+            initiator_scope=request.scope,
+            headers=request.headers,
+            redirects=request.redirects,
+            hop_check=request.gate,
+            max_body_bytes=request.max_body_bytes,
+        )
+        try:
+            fetched = await self._parts.fetcher.fetch(fetch)
+        except ContentRefused as error:
+            trail.add(hops=error.hops, wire_bytes=error.wire_bytes)
+            if request.is_reserved and error.code is Code.BODY_TOO_LARGE:
+                raise _exceed_budget(trail) from error
+            raise
+        except MudroomError as error:
+            trail.add(hops=error.hops, wire_bytes=error.wire_bytes)
+            raise
+        trail.add(
+            final_url=fetched.final.href,
+            http_status=fetched.status,
+            hops=fetched.hops,
+            wire_bytes=fetched.wire_bytes,
+            duration_seconds=fetched.duration_seconds,
+            retry_after_seconds=find_retry_after(fetched.headers, self._parts.clock.now()),
+        )
+        return fetched
+
+    def _snapshot_page(self, fetched: Fetched, trail: Trail) -> SnapshotInput:
+        return SnapshotInput(
+            kind=SourceKind.PAGE,
+            requested_url=trail.facts.requested_url,
+            url=fetched.final.href,
+            status=fetched.status,
+            fetched_at=self._parts.clock.now(),
+            body=fetched.body,
+            headers=fetched.headers,
+            raw_header=fetched.raw_header,
+            redirects=fetched.hops,
+            run_id=trail.facts.run_id,
+        )
+
+    def _snapshot_file(self, request: FileRequest, trail: Trail) -> SnapshotInput:
+        return SnapshotInput(
+            kind=SourceKind.FILE,
+            requested_url=trail.facts.requested_url,
+            url=trail.facts.requested_url,
+            status=None,
+            fetched_at=self._parts.clock.now(),
+            body=request.untrusted_body,
+            headers=(("Content-Type", request.content_type),) if request.content_type else (),
+            run_id=trail.facts.run_id,
+        )
+
+    async def _keep(self, snapshot: SnapshotInput, trail: Trail) -> PreparedSnapshot:
+        """The raw bytes into the archive, before anything reads them."""
+        prepared = await self._parts.archive.prepare(snapshot)
+        trail.add(
+            retrieved_at=prepared.envelope.fetched_at,
+            sha256=prepared.envelope.sha256,
+            size_bytes=len(snapshot.body),
+        )
+        if self._parts.keep is KeepRule.ALL:
+            await self._parts.archive.commit(prepared)
+            trail.add(source_ref=prepared.source_ref)
+        return prepared
+
+    def _judge_answer(self, fetched: Fetched) -> None:
+        code = judge_answer(fetched)
+        if code is not None:
+            raise FetchFailed(code, f"{fetched.final.host} answered with status {fetched.status}")
+
+    def _receive_page(
+        self, request: PageRequest, fetched: Fetched, snapshot: SnapshotInput, prepared: PreparedSnapshot
+    ) -> _Arrival:
+        return _Arrival(
+            untrusted_body=fetched.decoded,
+            source=ExtractSource(
+                url=fetched.final.href,
+                content_type="".join(header_values(fetched.headers, "content-type")[-1:]),
+                views=request.views,
+            ),
+            site=site_of(fetched.final),
+            retrieved_at=snapshot.fetched_at,
+            prepared=prepared,
+            base=fetched.final,
+            link_scope=ExceptionScope.of(fetched.exception) if fetched.exception else ExceptionScope.none(),
+            initiator=request.initiator,
+            robots=request.robots,
+        )
+
+    def _receive_file(
+        self, request: FileRequest, snapshot: SnapshotInput, prepared: PreparedSnapshot, trail: Trail
+    ) -> _Arrival:
+        return _Arrival(
+            untrusted_body=request.untrusted_body,
+            source=ExtractSource(
+                url=request.url or "",
+                content_type=request.content_type,
+                views=request.views,
+                filename=request.name,
+            ),
+            site=f"file {trail.facts.document_id}",
+            retrieved_at=snapshot.fetched_at,
+            prepared=prepared,
+            base=parse_url(request.url) if request.url else None,
+            link_scope=ExceptionScope.none(),
+            initiator=Initiator.OPERATOR,
+            robots="not-checked",
+        )
+
+    async def _extract(self, arrival: _Arrival, trail: Trail) -> ExtractedDocument:
+        trail.add(isolation=self._parts.guests.isolation)
+        request = ExtractRequest(
+            body=arrival.untrusted_body, source=arrival.source, limits=self._parts.extract_limits
+        )
+        content = await self._parts.guests.extract(request, site=arrival.site, run_id=trail.facts.run_id)
+        trail.add(warnings=content.warnings)
+        if content.needs_render:
+            raise FetchFailed(Code.NEEDS_RENDER, _describe_shell(content))
+        return content
+
+    def _trace(self, arrival: _Arrival, trail: Trail) -> Provenance:
+        facts = trail.facts
+        source_ref = facts.source_ref
+        if self._parts.keep is KeepRule.ACCEPTED:
+            source_ref = arrival.prepared.source_ref
+        return Provenance(
+            document_id=facts.document_id,
+            run_id=facts.run_id,
+            requested_url=facts.requested_url,
+            final_url=facts.final_url or facts.requested_url,
+            hops=facts.hops,
+            http_status=facts.http_status,
+            content_type=arrival.source.content_type,
+            retrieved_at=arrival.retrieved_at,
+            source_ref=source_ref,
+            sha256=arrival.prepared.envelope.sha256,
+            size_bytes=facts.size_bytes,
+            initiator=arrival.initiator,
+            isolation=self._parts.guests.isolation,
+            robots=arrival.robots,
+        )
+
+    async def _screen(
+        self, document: UntrustedDocument, arrival: _Arrival, trail: Trail
+    ) -> tuple[AcceptedDocument | QuarantinedDocument | BlockedDocument, ScanReport | None]:
+        """The verdict. A scan that does not finish blocks, whatever the reason (decision 1)."""
+        exposed = list_exposed(document)
+        request = ScanRequest(exposed=exposed, security_text=document.content.security_text)
+        try:
+            report = await self._parts.guests.scan(request, site=arrival.site, run_id=trail.facts.run_id)
+        except MudroomError:
+            return block_unscanned(document), None
+        verdict = decide(document, exposed, report, self._parts.policy, digest=digest_scan_request)
+        return verdict, report
+
+    async def _store(
+        self, accepted: AcceptedDocument, arrival: _Arrival, trail: Trail, run: RunWriter
+    ) -> Stored:
+        if self._parts.keep is KeepRule.ACCEPTED:
+            await self._parts.archive.commit(arrival.prepared)
+            trail.add(source_ref=arrival.prepared.source_ref)
+        stored = await run.store(accepted, _note(trail))
+        trail.add(path=stored.path)
+        trail.enter(PageState.STORED)
+        return Stored(
+            facts=trail.facts,
+            page=accepted.expose(),
+            text=accepted.text,
+            provenance=accepted.provenance,
+            decision=accepted.decision,
+            findings=accepted.findings,
+            links=accepted.links,
+            base=arrival.base,
+            link_scope=arrival.link_scope,
+        )
+
+    async def _quarantine(self, kept: QuarantinedDocument, trail: Trail, run: RunWriter) -> Quarantined:
+        stored = await run.quarantine(kept, _note(trail))
+        trail.add(path=stored.path)
+        trail.enter(PageState.QUARANTINED)
+        return Quarantined(facts=trail.facts, findings=kept.findings)
+
+    async def _block(
+        self,
+        blocked: BlockedDocument,
+        report: ScanReport | None,
+        provenance: Provenance,
+        trail: Trail,
+        run: RunWriter,
+    ) -> Blocked:
+        findings = report.findings if report else ()
+        await run.record_blocked(blocked, replace(_note(trail), findings=findings, provenance=provenance))
+        trail.enter(PageState.BLOCKED, blocked.code)
+        return Blocked(
+            facts=trail.facts,
+            code=blocked.code,
+            message=_describe_block(blocked),
+            findings=findings,
+        )
+
+    async def _end(self, error: MudroomError, trail: Trail, run: RunWriter) -> Blocked | Failed:
+        """The one place where a failure becomes an outcome."""
+        outcome = classify_failure(error, trail.facts)
+        try:
+            await run.record_failed(_describe_failure(outcome, trail.facts))
+        except StoreFailed as store_error:
+            outcome = classify_failure(store_error, trail.facts)
+        trail.enter(PageState(outcome.kind.value), outcome.code)
+        return outcome
+
+
+def _note(trail: Trail) -> PageNote:
+    return PageNote(depth=trail.facts.depth, warnings=trail.facts.warnings)
+
+
+def _describe_failure(outcome: Blocked | Failed, facts: PageFacts) -> FailedRecord:
+    return FailedRecord(
+        number=facts.number,
+        requested_url=facts.requested_url,
+        code=outcome.code,
+        message=outcome.message,
+        is_blocked=isinstance(outcome, Blocked),
+        retryable=outcome.retryable,
+        final_url=facts.final_url,
+        depth=facts.depth,
+        http_status=facts.http_status,
+        hops=facts.hops,
+        source_ref=facts.source_ref,
+        sha256=facts.sha256,
+        size_bytes=facts.size_bytes,
+        retrieved_at=facts.retrieved_at,
+        isolation=facts.isolation,
+        warnings=facts.warnings,
+    )
+
+
+def _exceed_budget(trail: Trail) -> CrawlStopped:
+    return CrawlStopped(
+        Code.CRAWL_LIMIT_REACHED,
+        f"the bytes left in this crawl's budget did not suffice for page {trail.facts.number}",
+    )
+
+
+def _describe_shell(content: ExtractedDocument) -> str:
+    shown, hidden = content.visible_chars, content.hidden_chars
+    share = round(100 * shown / (shown + hidden)) if shown + hidden else 0
+    return f"visible {share} %, hidden {100 - share} %: the page shows nothing until its scripts have run"
+
+
+def _describe_block(blocked: BlockedDocument) -> str:
+    if blocked.code is Code.SCANNER_FAILURE:
+        return "the scan did not finish, so the document is withheld"
+    return "withheld: " + ", ".join(blocked.finding_ids)

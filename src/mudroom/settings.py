@@ -1,1 +1,0 @@
-"""File and environment are read here, once."""

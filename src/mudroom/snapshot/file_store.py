@@ -1,0 +1,123 @@
+"""The archive on disk: WARC segments, one writer each, and their index."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from mudroom.clock import Clock, SystemClock
+from mudroom.errors import Code, NotFound, StoreFailed
+from mudroom.snapshot.disk import Disk, SystemDisk, map_faults
+from mudroom.snapshot.envelope import (
+    PreparedSnapshot,
+    Snapshot,
+    SnapshotInput,
+    StoredSnapshot,
+    prepare_snapshot,
+)
+from mudroom.snapshot.folder import ArchiveFolder
+from mudroom.snapshot.options import SnapshotOptions
+from mudroom.snapshot.reading import history_of, read_latest, read_snapshot
+from mudroom.snapshot.reference import parse_source_ref
+from mudroom.snapshot.writer import SnapshotWriter
+
+__all__ = ["FileSnapshotStore"]
+
+_Answer = TypeVar("_Answer")
+
+_HASHED_IN_THE_LOOP_BYTES = 256 * 1024  # about 0.2 ms of SHA-256
+
+
+class FileSnapshotStore:
+    """Snapshots in a folder that several processes may write and read at once.
+
+    Nothing is made on disk before the first snapshot is kept. Any number of event loops may share a store.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        options: SnapshotOptions | None = None,
+        clock: Clock | None = None,
+        *,
+        disk: Disk | None = None,
+        randomness: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        self._root = root
+        self._options = options or SnapshotOptions()
+        self._clock = clock or SystemClock()
+        self._disk = disk or SystemDisk()
+        self._randomness = randomness
+        self._writer = SnapshotWriter(self._open, self._options)
+        self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mudroom-archive-reader")
+        self._reading: ArchiveFolder | None = None
+        self._is_closed = False
+
+    async def prepare(self, snapshot: SnapshotInput) -> PreparedSnapshot:
+        """The snapshot with its reference, nothing written."""
+        if len(snapshot.body) <= _HASHED_IN_THE_LOOP_BYTES:
+            return prepare_snapshot(snapshot)
+        return await asyncio.to_thread(prepare_snapshot, snapshot)
+
+    async def commit(self, prepared: PreparedSnapshot) -> StoredSnapshot:
+        """The snapshot, once it is synced and indexed. The same record a second time is a success."""
+        return await self._writer.write(prepared)
+
+    async def put(self, snapshot: SnapshotInput) -> StoredSnapshot:
+        """`prepare` and `commit` in one."""
+        return await self.commit(await self.prepare(snapshot))
+
+    async def get(self, source_ref: str) -> Snapshot:
+        """The one snapshot that the reference names."""
+        parse_source_ref(source_ref)
+        return await self._read(lambda folder: read_snapshot(folder, source_ref))
+
+    async def latest(self, source_id: str) -> Snapshot:
+        """The newest snapshot of a source; reads and judges no other."""
+        return await self._read(lambda folder: read_latest(folder, source_id))
+
+    async def list(self, source_id: str) -> tuple[StoredSnapshot, ...]:
+        """All snapshots of a source, newest first; reads and judges each."""
+        try:
+            return await self._read(lambda folder: history_of(folder, source_id))
+        except NotFound:
+            return ()  # nothing was ever kept here
+
+    async def aclose(self) -> None:
+        """Finish what waits and let go; a second call does nothing."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        await asyncio.to_thread(self._writer.close)
+        if self._reading is not None:
+            await asyncio.get_running_loop().run_in_executor(self._reader, self._reading.close)
+        self._reader.shutdown()
+
+    async def _read(self, work: Callable[[ArchiveFolder], _Answer]) -> _Answer:
+        if self._is_closed:
+            raise StoreFailed(Code.STORE_UNAVAILABLE, "the archive was closed")
+        return await asyncio.get_running_loop().run_in_executor(self._reader, self._read_now, work)
+
+    def _read_now(self, work: Callable[[ArchiveFolder], _Answer]) -> _Answer:
+        with map_faults(self._root):
+            if self._reading is None:
+                if not os.path.lexists(self._root):
+                    raise NotFound(Code.SNAPSHOT_MISSING, "the archive holds no such snapshot")
+                self._reading = self._open()
+            return work(self._reading)
+
+    def _open(self) -> ArchiveFolder:
+        with map_faults(self._root):
+            folder = ArchiveFolder(self._root, self._options, self._clock, self._disk, self._randomness)
+            is_kept = False
+            try:
+                folder.recover()
+                is_kept = True
+            finally:
+                if not is_kept:
+                    folder.close()
+        return folder

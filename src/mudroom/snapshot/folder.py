@@ -1,0 +1,198 @@
+"""The archive's folder: opened without following links, its index with it, and segments taken up to write.
+
+What a dead writer left is put right here: whole records that were synced but not indexed are indexed, a torn
+tail is cut, and a damaged stretch is left where it is, the segment closed to writing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from mudroom.clock import Clock, format_time
+from mudroom.errors import Code, StoreFailed
+from mudroom.snapshot.disk import Disk
+from mudroom.snapshot.index import Index, SegmentRow
+from mudroom.snapshot.options import SnapshotOptions
+from mudroom.snapshot.records import encode_warcinfo
+from mudroom.snapshot.recovery import scan_segment
+from mudroom.snapshot.segment import SEGMENT_SUFFIX, SegmentFile, lock_segment
+from mudroom.warc import derive_record_id
+
+__all__ = ["ArchiveFolder", "OpenSegment"]
+
+_INDEX_NAME = "index.sqlite"
+_PREFIX = "mudroom-"
+_RESERVE_BYTES = 8 * 1024**2
+
+
+@dataclass(slots=True)
+class OpenSegment:
+    """A segment that we write to: its file, its key in the index, the id its records name."""
+
+    file: SegmentFile
+    key: int
+    warcinfo_id: str
+    reserved_bytes: int
+
+
+class ArchiveFolder:
+    """An opened archive; it belongs to the thread that opened it.
+
+    Raises, at opening and in every method: OSError and sqlite3.Error as they come, StoreFailed for what is
+    there but not as it must be; `map_faults` turns the former into the latter.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        options: SnapshotOptions,
+        clock: Clock,
+        disk: Disk,
+        randomness: Callable[[int], bytes],
+    ) -> None:
+        self.root = root
+        self._options = options
+        self._clock = clock
+        self._disk = disk
+        self._randomness = randomness
+        root.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not os.path.lexists(root):
+            root.mkdir(mode=0o700, exist_ok=True)
+        self.descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        self.index = self._open_index()
+
+    def _open_index(self) -> Index:
+        is_open = False
+        try:
+            os.fchmod(self.descriptor, 0o700)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            os.close(os.open(_INDEX_NAME, flags, 0o600, dir_fd=self.descriptor))
+            index = Index(self.root / _INDEX_NAME)
+            is_open = True
+        finally:
+            if not is_open:
+                os.close(self.descriptor)
+        return index
+
+    def close(self) -> None:
+        """Let folder and index go."""
+        self.index.close()
+        os.close(self.descriptor)
+
+    def segment_names(self) -> list[str]:
+        """The segments in the folder, newest first; files of other names are none of ours."""
+        names = os.listdir(self.descriptor)  # noqa: PTH208 - of the folder we hold, whatever stands at its path now
+        return sorted(
+            (n for n in names if n.startswith(_PREFIX) and n.endswith(SEGMENT_SUFFIX)), reverse=True
+        )
+
+    def recover(self) -> None:
+        """Index what dead writers left unindexed. What live writers hold is left to them."""
+        known = self.index.segments()
+        for name in self.segment_names():
+            row = known.get(name)
+            if row is None or not row.is_sealed:
+                segment = self._take_up(name, row)
+                if segment is not None:
+                    segment.file.close()
+
+    def take_segment(self) -> OpenSegment:
+        """A segment to write to: the newest that nobody holds and that is sound and not full, or a new one."""
+        known = self.index.segments()
+        for name in self.segment_names():
+            row = known.get(name)
+            if row is None or not row.is_sealed:
+                segment = self._take_up(name, row)
+                if segment is not None:
+                    return segment
+        return self._new_segment()
+
+    def reserve(self, segment: OpenSegment, size_bytes: int) -> None:
+        """Make sure that the segment may grow to this size.
+
+        Raises: StoreFailed ARCHIVE_FULL when archive.max_bytes would be passed.
+        """
+        if size_bytes <= segment.reserved_bytes:
+            return
+        for wanted in (size_bytes + _RESERVE_BYTES, size_bytes):
+            if self.index.reserve(segment.key, reserved=wanted, max_bytes=self._options.max_bytes):
+                segment.reserved_bytes = wanted
+                return
+        raise StoreFailed(
+            Code.ARCHIVE_FULL,
+            f"the archive {self.root} has reached archive.max_bytes ({self._options.max_bytes} bytes)",
+        )
+
+    def release(self, segment: OpenSegment) -> None:
+        """Stop writing to a segment; full ones are closed for good."""
+        is_full = segment.file.end >= self._options.max_segment_bytes
+        try:
+            self.index.settle(segment.key, end=segment.file.end, is_sealed=is_full)
+        finally:
+            segment.file.close()
+
+    def _take_up(self, name: str, row: SegmentRow | None) -> OpenSegment | None:
+        """The segment under our lock, put right; None when it is held, damaged, full or empty."""
+        file = lock_segment(self.descriptor, name, self._disk, is_new=False)
+        if file is None:
+            return None
+        is_kept = False
+        try:
+            if file.end == 0 and (row is None or row.end == 0):
+                # A writer died between the file and its first record.
+                os.unlink(name, dir_fd=self.descriptor)
+                self.index.drop_empty(name)
+                return None
+            key = self.index.add_segment(name)
+            is_sound = self._put_right(file, key, row)
+            is_full = file.end >= self._options.max_segment_bytes
+            self.index.settle(key, end=file.end, is_sealed=is_full, is_damaged=not is_sound)
+            is_kept = is_sound and not is_full
+        finally:
+            if not is_kept:
+                file.close()
+        if not is_kept:
+            return None
+        return OpenSegment(
+            file=file, key=key, warcinfo_id=derive_record_id("warcinfo", name), reserved_bytes=file.end
+        )
+
+    def _put_right(self, file: SegmentFile, key: int, row: SegmentRow | None) -> bool:
+        """Whether the segment can be written to, its tail indexed or cut."""
+        known_end = row.end if row else 0
+        if file.end <= known_end:
+            return file.end == known_end
+        scan = scan_segment(file, start=known_end, max_record_bytes=self._options.max_record_bytes)
+        self.index.add(key, scan.rows, end=scan.end)
+        # Behind what was indexed nothing was acknowledged, so what is torn there is cut. Of a segment that
+        # the index does not know that cannot be said, and nothing of it is.
+        if row is not None and not scan.is_sound and scan.gap_count == 0:
+            file.cut(scan.end)
+            return True
+        return scan.is_sound
+
+    def _new_segment(self) -> OpenSegment:
+        file = None
+        while file is None:
+            now = self._clock.now()
+            stamp = format_time(now).translate({ord(mark): None for mark in "-:."})
+            name = f"{_PREFIX}{stamp}-{self._randomness(10).hex()}{SEGMENT_SUFFIX}"
+            file = lock_segment(self.descriptor, name, self._disk, is_new=True)
+        is_kept = False
+        try:
+            key = self.index.add_segment(name)
+            warcinfo, warcinfo_id = encode_warcinfo(
+                segment_name=name, created_at=format_time(now), software=self._options.software
+            )
+            segment = OpenSegment(file=file, key=key, warcinfo_id=warcinfo_id, reserved_bytes=0)
+            self.reserve(segment, len(warcinfo))
+            file.append([warcinfo], is_synced=self._options.is_synced)
+            self._disk.sync(self.descriptor)
+            is_kept = True
+        finally:
+            if not is_kept:
+                file.close()
+        return segment
