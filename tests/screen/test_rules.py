@@ -24,15 +24,19 @@ rules:
 def test_every_rule_finds_its_positive_examples_and_leaves_its_negative_ones(
     rules: RuleSet, scanner: Scanner
 ) -> None:
-    wrong = []
-    for rule in rules.rules:
-        for text in rule.positive:
-            if rule.id not in {hit.rule.id for hit in scanner.find(text.encode())}:
-                wrong.append((rule.id, "misses", text))
-        for text in rule.negative:
-            if rule.id in {hit.rule.id for hit in scanner.find(text.encode()) if not hit.is_decoded}:
-                wrong.append((rule.id, "finds", text))
-    assert wrong == []
+    missed = [
+        (rule.id, text)
+        for rule in rules.rules
+        for text in rule.positive
+        if rule.id not in {hit.rule.id for hit in scanner.find(text.encode())}
+    ]
+    mistaken = [
+        (rule.id, text)
+        for rule in rules.rules
+        for text in rule.negative
+        if rule.id in {hit.rule.id for hit in scanner.find(text.encode()) if not hit.is_decoded}
+    ]
+    assert (missed, mistaken) == ([], [])
 
 
 @pytest.mark.parametrize("change", [str.lower, str.upper, str.capitalize, str.swapcase])
