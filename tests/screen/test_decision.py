@@ -183,9 +183,7 @@ def test_a_single_changed_word_of_what_is_exposed_breaks_the_bond(changed: int) 
 def test_a_form_that_was_not_scanned_blocks(form: ExposedForm) -> None:
     exposed = tuple(item for item in EXPOSED if item.form is not form)
     request = ScanRequest(exposed=exposed, security_text=build_document().content.security_text)
-    outcome = decide(
-        build_document(), exposed, report(sha256=digest_scan_request(request)), PolicyOptions(), digest=digest
-    )
+    outcome = decide(build_document(), exposed, report(sha256=digest_scan_request(request)), PolicyOptions())
     assert isinstance(outcome, BlockedDocument)
     assert outcome.code is Code.SCANNER_FAILURE
 
