@@ -41,8 +41,8 @@ _DRESSED_CLASS = (
 )
 # Lookalikes of Latin letters; only undone inside words that also hold Latin letters.
 _LOOKALIKES = str.maketrans(
-    "аеорсухікјѕһԁԛԝьВЕКМНОРСТАХУІЈЅԌвмнтгпёїѵѡαβγεηικνορτυχωϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧıɑɡɩʏʋƽօոսզհցՏՍԼꓐꓑ",
-    "aeopcyxikjshdqwbBEKMHOPCTAXYIJSGvmhtrneivwaByenikvoptuxwcjABEZHIKMNOPTYXiagiyvsonuqhgSULBP",
+    "аеорсухікјѕһԁԛԝьВЕКМНОРСТАХУІЈЅԌвмнтгпёїѵѡαβγεηικνορτυχωϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧıɑɡɩʏʋƽօոսզհցՏՍԼꓐꓑᎠᎡᎢᎥᎪᎫᎬᎳᎷᎻᏀᏃᏏᏔᏙᏢᏚᏞᏟᏦӏӀ",
+    "aeopcyxikjshdqwbBEKMHOPCTAXYIJSGvmhtrneivwaByenikvoptuxwcjABEZHIKMNOPTYXiagiyvsonuqhgSULBPDRTiAJEWMHGZbWVPSLCKlI",
 )
 _SMALL_CAPITALS = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnoprstuvwyz")
 _SQUARED = {0x1F130 + n: 65 + n for n in range(26)} | {0x1F150 + n: 65 + n for n in range(26)}
