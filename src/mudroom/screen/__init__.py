@@ -10,8 +10,15 @@ from mudroom.screen.decision import (
 )
 from mudroom.screen.limits import ScanLimits
 from mudroom.screen.policy import PolicyOptions, WarnHandling, compute_policy_version, judge_findings
+from mudroom.screen.report import (
+    format_report_json,
+    format_report_sarif,
+    format_report_text,
+    format_rules_json,
+)
 from mudroom.screen.rules import Rule, RuleSet, load_rules, parse_rules
 from mudroom.screen.scanner import SCANNER_VERSION, Scanner
+from mudroom.screen.textscan import TextMatch, TextOptions, TextReport, scan_text
 
 __all__ = [
     "SCANNER_VERSION",
@@ -24,11 +31,19 @@ __all__ = [
     "ScanLimits",
     "ScannedDocument",
     "Scanner",
+    "TextMatch",
+    "TextOptions",
+    "TextReport",
     "WarnHandling",
     "block_unscanned",
     "compute_policy_version",
     "decide",
+    "format_report_json",
+    "format_report_sarif",
+    "format_report_text",
+    "format_rules_json",
     "judge_findings",
     "load_rules",
     "parse_rules",
+    "scan_text",
 ]

@@ -54,7 +54,7 @@ _DISCUSSION = _compile(
     r"|owasp|guardrails?|injection attacks?|prompt leak(?:ing|age|s)?|system prompt (?:leak|extraction)\w*|exfiltration|exploit(?:s|ation)?|mitigations?|threat model)\b"
     r"|提示词?注入|越狱|промпт-инъекци|プロンプトインジェクション"
 )
-_PAIRS = (("“", "”"), ("„", "“"), ("«", "»"), ("‘", "’"), ("「", "」"), ("『", "』"), ("‹", "›"))
+_PAIRS = (("“", "”"), ("„", "“"), ("«", "»"), ("‘", "’"), ("「", "」"), ("『", "』"), ("‹", "›"))  # noqa: RUF001 - these very marks
 _ENCODED_PAIRS = tuple((opening.encode(), closing.encode()) for opening, closing in _PAIRS)
 _REACH = 240
 _MIN_DISCUSSION = 3
@@ -103,6 +103,10 @@ class ContextReader:
 
 def _is_quoted(before: bytes, after: bytes) -> bool:
     if before.count(b'"') % 2 and b'"' in after:
+        return True
+    if max(before.rfind(b" '"), before.rfind(b"('"), 0 if before.startswith(b"'") else -1) > before.rfind(
+        b"' "
+    ) and (b"'" in after):
         return True
     return any(
         before.rfind(opening) > before.rfind(closing) and closing in after

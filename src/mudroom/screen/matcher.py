@@ -144,16 +144,19 @@ class _Search:
 
     def _next_alone(self, form: bytes, position: int) -> tuple[int, int] | None:
         if self._gate is None:
-            match = self._pattern.search(form, position)
-            return None if match is None else match.span()
+            return _span(self._pattern.search(form, position))
         probe = position
         while (hit := self._gate.search(form, probe)) is not None:
             begin, end = max(position, hit.start() - _WINDOW_BYTES), hit.start() + 2 * _WINDOW_BYTES
-            match = self._pattern.search(form, begin, min(len(form), end))
-            if match is not None:
-                return match.span()
+            span = _span(self._pattern.search(form, begin, min(len(form), end)))
+            if span is not None:
+                return span
             probe = min(len(form), hit.start() + _WINDOW_BYTES)
         return None
+
+
+def _span(match: re2._Match | None) -> tuple[int, int] | None:
+    return None if match is None else (match.start(), match.end())
 
 
 def _build_set(searches: Sequence[_Search]) -> tuple[re2.Set, int]:

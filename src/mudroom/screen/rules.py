@@ -141,7 +141,19 @@ def _read_rules(reader: FileReader, words: Mapping[str, str]) -> Iterator[Rule]:
     category = reader.read_category()
     for entry in reader.entries("rules", allowed=frozenset({"category", "rules"})):
         entry.refuse_unknown(
-            "id name severity hidden where lane message remediation patterns case_sensitive tests".split()
+            [
+                "id",
+                "name",
+                "severity",
+                "hidden",
+                "where",
+                "lane",
+                "message",
+                "remediation",
+                "patterns",
+                "case_sensitive",
+                "tests",
+            ]
         )
         severity = entry.severity("severity")
         positive, negative = entry.tests()
@@ -199,7 +211,17 @@ def _read_combinations(reader: FileReader, signals: tuple[Signal, ...]) -> Itera
     groups = {signal.group for signal in signals}
     for entry in reader.entries("combinations", allowed=frozenset({"signals", "combinations"})):
         entry.refuse_unknown(
-            "id name category severity hidden message remediation needs window_bytes".split()
+            [
+                "id",
+                "name",
+                "category",
+                "severity",
+                "hidden",
+                "message",
+                "remediation",
+                "needs",
+                "window_bytes",
+            ]
         )
         severity = entry.severity("severity")
         needs = entry.texts("needs")

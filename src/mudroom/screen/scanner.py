@@ -80,6 +80,30 @@ class Scanner:
             findings.append(_fail(_DECODE_LIMIT))
         return _reduce(findings, self._limits.max_findings)
 
+    def encode(self, untrusted_text: str) -> bytes:
+        """The text as `find_all` takes it.
+
+        Raises: MudroomError (SCANNER_FAILURE) when it is too long or holds a lone surrogate.
+        """
+        try:
+            encoded = untrusted_text.encode()
+        except UnicodeEncodeError as error:
+            raise MudroomError(Code.SCANNER_FAILURE, "the text to be scanned is not valid Unicode") from error
+        if len(encoded) > self._limits.max_text_bytes:
+            raise MudroomError(Code.SCANNER_FAILURE, "the text is longer than screen.max_text_bytes")
+        return encoded
+
+    def find_all(self, buffer: bytes) -> tuple[Hit, ...]:
+        """Each rule where it stands in one visible text; rules for hidden text only where it was decoded.
+
+        Raises: MudroomError (SCANNER_FAILURE) where a bound is passed.
+        """
+        try:
+            hits = tuple(self.find(buffer))
+        except (TooManyMatches, TooMuchDecoded) as error:
+            raise MudroomError(Code.SCANNER_FAILURE, "the text holds more matches than are listed") from error
+        return tuple(hit for hit in hits if hit.is_decoded or hit.rule.where is not Place.HIDDEN)
+
     def find(self, buffer: bytes, layout: Layout | None = None) -> Iterator[Hit]:
         """Each rule where it stands in the buffer, in the text as written first, then in its other forms.
 

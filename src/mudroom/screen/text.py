@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import string
+
 from mudroom.screen.schema import Lane
 
 __all__ = ["LaneText", "flatten"]
 
-_FLAT = bytes(
-    32 if chr(byte) in " \t\n\r\f\v*~`>\"'" else byte + 32 if 65 <= byte <= 90 else byte
-    for byte in range(256)  # noqa: PLR2004 - ASCII capitals
+_BLANKS = b" \t\n\r\f\v*~`>\"'"
+_FLAT = bytes.maketrans(
+    _BLANKS + string.ascii_uppercase.encode(), b" " * len(_BLANKS) + string.ascii_lowercase.encode()
 )
 # Blanks and quotes beyond ASCII, by UTF-8 prefix, so that a text without the prefix costs one look.
 _WIDE = {
     b"\xc2": ("\u00a0", "\u00ab", "\u00bb", "\u00b4"),
     b"\xe2\x80": tuple(
-        map(
-            chr,
-            (*range(0x2000, 0x200B), 0x2018, 0x2019, 0x201A, 0x201C, 0x201D, 0x201E, 0x2028, 0x2029, 0x202F),
-        )
+        map(chr, (0x2002, 0x2003, 0x2009, 0x200A, 0x2018, 0x2019, 0x201C, 0x201D, 0x201E, 0x2028, 0x202F))
     ),
     b"\xe3\x80": ("\u3000", "\u300c", "\u300d", "\u300e", "\u300f"),
 }
