@@ -84,7 +84,7 @@ def _build(text: bytes, depth: int, budget: _Budget) -> Iterator[View]:
     plain = text
     locate: Locate = _same
     if needs_fold(text):
-        plain = fold_text(text.decode()).encode()
+        plain = fold_text(text)
         if plain != text:
             locate = _map_lines(plain, text)
             yield View(plain, locate)
