@@ -242,12 +242,13 @@ def _judge(hit: Hit, spot: Spot, contexts: ContextReader) -> Finding | None:
 def _is_shown(hit: Hit, spot: Spot, contexts: ContextReader, severity: Severity) -> bool:
     """Whether the words are shown rather than said, and so weigh one level less.
 
-    What only warns is spared that by code alone: an answer that is dictated stands in quotation marks.
+    For what only warns, and for what is told by its punctuation, only code counts: a dictated answer and
+    a forged turn stand in quotation marks by nature.
     """
     if spot.channel is Channel.CODE or spot.form is ExposedForm.SLUG:
         return True
     context = contexts.read(hit.start, hit.end, spot.start, spot.end)
-    return context in (_SHOWN if severity > Severity.MEDIUM else _CODE)
+    return context in (_SHOWN if severity > Severity.MEDIUM and hit.rule.lane is Lane.PROSE else _CODE)
 
 
 def _fail(identifier: str) -> Finding:
