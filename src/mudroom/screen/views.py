@@ -100,7 +100,7 @@ def _read(text: bytes, depth: int, budget: _Budget) -> Iterator[View]:
 def _fold(text: bytes) -> View | None:
     """The lines that folding changes, and their neighbours; None when it changes none."""
     lines = text.split(b"\n")
-    folded = fold_text(text).split(b"\n")
+    folded = [line if line.isascii() and b"\x1b" not in line else fold_text(line) for line in lines]
     changed = {number for number, pair in enumerate(zip(lines, folded, strict=True)) if pair[0] != pair[1]}
     if not changed:
         return None
