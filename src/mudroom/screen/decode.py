@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import html
+import re
 from collections.abc import Callable, Iterator
 from urllib.parse import unquote_to_bytes
 
@@ -33,6 +34,8 @@ _HEX = _compile(r"(?i)(?:(?:\\x|0x|%u00)?[0-9a-f]{2}[ ,:;]{0,2}){12,}")
 _PERCENT = _compile(r"[^\s\"'<>]*%[0-9A-Fa-f]{2}[^\s\"'<>]*")
 _ENTITY = _compile(r"[^\n]*&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[a-zA-Z]{2,31});[^\n]*")
 _ESCAPE = _compile(r"[^\n]*(?:\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}){2}[^\n]*")
+# Of fixed length, so linear in any engine; this one hands on groups of bytes without a detour.
+_ONE_ESCAPE = re.compile(rb"\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})")
 _TAGS = _compile(r"[\x{e0020}-\x{e007e}]{8,}")
 _SELECTORS = _compile(r"[\x{fe00}-\x{fe0f}\x{e0100}-\x{e01ef}]{4,}")
 _ZERO_WIDTH = _compile(r"[\x{200b}-\x{200f}\x{2060}-\x{2064}\x{feff}\x{180e}]{16,}")
@@ -74,7 +77,7 @@ def _decode_runs(text: bytes, pattern: re2._Regexp, decode: Callable[[bytes], by
         decoded = decode(run)
         if decoded and decoded != run:
             readable = _keep_readable(decoded)
-            if readable:
+            if len(readable) >= _MIN_READABLE:
                 yield start, end, readable
 
 
@@ -87,7 +90,7 @@ def _keep_readable(decoded: bytes) -> bytes:
     joined = b"\n".join(parts)
     if b"<" in joined:
         joined = bytes(_MARKUP.sub(b" ", joined))
-    return joined if len(joined) >= _MIN_READABLE else b""
+    return joined
 
 
 def _from_base64(run: bytes) -> bytes:
@@ -117,9 +120,7 @@ def _from_hex(run: bytes) -> bytes:
 
 
 def _from_escapes(run: bytes) -> bytes:
-    text = run.decode(errors="replace")
-    plain = _ONE_ESCAPE_CAPTURED.sub(lambda match: chr(int(match.group(1) or match.group(2), 16)), text)
-    return str(plain).encode(errors="replace")
+    return _ONE_ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)).encode(errors="replace"), run)
 
 
 def _from_tags(run: bytes) -> bytes:
@@ -145,7 +146,3 @@ def _from_zero_width(run: bytes) -> bytes:
             if candidate and sum(letter in _ASCII for letter in candidate) > _MOSTLY * len(candidate):
                 found.append(candidate)
     return b"\n".join(found)
-
-
-# This one needs its groups.
-_ONE_ESCAPE_CAPTURED = re2.compile(r"\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})")

@@ -69,6 +69,8 @@ def fold_text(text: bytes) -> bytes:
 
     Raises: UnicodeDecodeError when `text` is not UTF-8.
     """
+    if not needs_fold(text):
+        return text
     bare = bytes(_INVISIBLE_RUN.sub(b"", text))
     if b"\x1b" in bare:
         bare = bytes(_ANSI_SEQUENCE.sub(b"", bare))
