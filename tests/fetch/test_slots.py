@@ -63,6 +63,20 @@ async def test_who_gives_up_waiting_leaves_nothing_behind() -> None:
     assert slots.busy_origins == 0
 
 
+async def test_who_gives_up_before_a_global_slot_gives_its_origins_slot_back() -> None:
+    slots = OriginSlots(global_slots=1, origin_slots=1)
+    running = Running(slots)
+    elsewhere = running.start("http://b.test")
+    await settle()
+    given_up, waiting = running.start("http://a.test", 2)
+    await settle()
+    given_up.cancel()
+    await asyncio.gather(given_up, return_exceptions=True)
+    running.release.set()
+    await asyncio.wait_for(asyncio.gather(*elsewhere, waiting), timeout=5)
+    assert running.started == ["http://b.test", "http://a.test"]
+
+
 @pytest.mark.parametrize("limits", [{"global_slots": 0}, {"origin_slots": 0}])
 def test_no_slots_at_all_is_a_mistake(limits: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="at least 1"):

@@ -1,15 +1,16 @@
 """Parts are chosen and joined here, once."""
 
-from mudroom.assembly.build import build_corpus, build_egress
-from mudroom.assembly.house import House, open_house
+from mudroom.assembly.build import build_egress, build_reading_corpus
+from mudroom.assembly.house import House, open_fetcher, open_house
 from mudroom.assembly.machine import Check, CheckState, examine_machine
 
 __all__ = [
     "Check",
     "CheckState",
     "House",
-    "build_corpus",
     "build_egress",
+    "build_reading_corpus",
     "examine_machine",
+    "open_fetcher",
     "open_house",
 ]

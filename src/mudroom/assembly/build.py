@@ -6,7 +6,7 @@ from dataclasses import astuple, replace
 
 from mudroom import __version__
 from mudroom.address import EgressPolicy
-from mudroom.clock import Clock, SystemClock
+from mudroom.clock import Clock
 from mudroom.corpus import FileCorpus, RunVersions
 from mudroom.fetch import FetchOptions, OriginSlots
 from mudroom.jail import SCAN_ROLE, JailOptions
@@ -17,10 +17,10 @@ from mudroom.snapshot import FileSnapshotStore, SnapshotOptions
 
 __all__ = [
     "build_archive",
-    "build_corpus",
     "build_egress",
     "build_fetch_options",
     "build_jail_options",
+    "build_reading_corpus",
     "build_slots",
     "find_versions",
 ]
@@ -68,9 +68,9 @@ def build_archive(settings: Settings, clock: Clock) -> FileSnapshotStore:
     return FileSnapshotStore(settings.workspace / "private" / "archive", options, clock)
 
 
-def build_corpus(settings: Settings) -> FileCorpus:
-    """The corpus of the workspace, for reading."""
-    return FileCorpus(settings.workspace, find_versions(settings, settings.policy), SystemClock())
+def build_reading_corpus(settings: Settings) -> FileCorpus:
+    """The corpus of the workspace, for reading only: no rules are loaded to name the versions of new runs."""
+    return FileCorpus(settings.workspace, RunVersions(mudroom=__version__, scanner="", policy=""))
 
 
 def build_jail_options(settings: Settings) -> JailOptions:

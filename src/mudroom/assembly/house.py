@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +21,14 @@ from mudroom.assembly.build import (
 from mudroom.clock import SystemClock
 from mudroom.corpus import FileCorpus, RunVersions, RunWriter
 from mudroom.crawl import Crawler, CrawlObserver, CrawlParts, CrawlPolicy, SilentObserver
-from mudroom.errors import FileRefused
+from mudroom.errors import FileRefused, MudroomError
 from mudroom.fetch import Fetcher, RedirectRule
 from mudroom.intake import (
+    Failed,
     FileRequest,
     Intake,
     Outcome,
+    PageFacts,
     PageRequest,
     Parts,
     RobotsGates,
@@ -42,7 +44,7 @@ from mudroom.screen import PolicyOptions
 from mudroom.settings import Settings
 from mudroom.snapshot import FileSnapshotStore, KeepRule
 
-__all__ = ["House", "open_house"]
+__all__ = ["House", "open_fetcher", "open_house"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +91,7 @@ class House:
             finally:
                 await gate.aclose()
 
-        return await take_single(self.corpus, RunKind.OPEN, untrusted_url, {}, take)
+        return await self._take(RunKind.OPEN, untrusted_url, take)
 
     async def open_file(
         self,
@@ -102,7 +104,7 @@ class House:
     ) -> Outcome:
         """One file, or what a stream holds, in a run of its own."""
         max_bytes = self.settings.extract.max_body_bytes
-        name = "standard input" if stream is not None else path.name
+        name = "standard input" if stream is not None else _show_name(path)
 
         async def take(run: RunWriter) -> Outcome:
             number = run.next_number()
@@ -120,11 +122,39 @@ class House:
             )
             return await self.intake.take_file(request, run)
 
-        return await take_single(self.corpus, RunKind.FILE, url or name, {}, take)
+        return await self._take(RunKind.FILE, url or name, take)
+
+    async def _take(
+        self, kind: RunKind, name: str, take: Callable[[RunWriter], Awaitable[Outcome]]
+    ) -> Outcome:
+        """The outcome, also where the workspace cannot be written and so no run begun or ended."""
+        try:
+            return await take_single(self.corpus, kind, name, {}, take)
+        except MudroomError as error:
+            facts = PageFacts(number=0, document_id="", run_id="", requested_url=name)
+            return Failed(facts=facts, code=error.code, message=error.message, retryable=error.retryable)
 
     async def crawl(self, untrusted_seed: str, policy: CrawlPolicy) -> dict[str, Any]:
         """The manifest of one crawl. Cancelling the task stops it and still gives its manifest."""
         return await self.crawler.crawl_to_end(untrusted_seed, policy)
+
+
+@asynccontextmanager
+async def open_fetcher(settings: Settings) -> AsyncIterator[Fetcher]:
+    """The guarded fetcher alone: no guest is started, nothing is kept. Closing it leaves no socket or thread."""
+    async with AsyncExitStack() as stack:
+        transport = CurlTransport()
+        stack.push_async_callback(transport.aclose)
+        resolver = SystemResolver()
+        stack.callback(resolver.close)
+        yield Fetcher(
+            transport,
+            resolver,
+            build_egress(settings.egress),
+            build_fetch_options(settings),
+            SystemClock(),
+            slots=build_slots(settings),
+        )
 
 
 @asynccontextmanager
@@ -141,13 +171,7 @@ async def open_house(
     egress = build_egress(settings.egress)
     versions = find_versions(settings, policy)
     async with AsyncExitStack() as stack:
-        transport = CurlTransport()
-        stack.push_async_callback(transport.aclose)
-        resolver = SystemResolver()
-        stack.callback(resolver.close)
-        fetcher = Fetcher(
-            transport, resolver, egress, build_fetch_options(settings), clock, slots=build_slots(settings)
-        )
+        fetcher = await stack.enter_async_context(open_fetcher(settings))
         archive = build_archive(settings, clock)
         stack.push_async_callback(archive.aclose)
         corpus = FileCorpus(settings.workspace, versions, clock)
@@ -190,6 +214,11 @@ async def open_house(
             crawler=crawler,
             versions=versions,
         )
+
+
+def _show_name(path: Path) -> str:
+    """A file's name as a record can hold it: bytes that are no text are shown as escapes."""
+    return path.name.encode("utf-8", "backslashreplace").decode()
 
 
 def _read_input(path: Path, stream: BinaryIO | None, max_bytes: int) -> bytes:

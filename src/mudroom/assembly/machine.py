@@ -8,12 +8,18 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from pathlib import Path
 
+import pycurl
+
 from mudroom.assembly.build import build_jail_options
+from mudroom.errors import MudroomError
 from mudroom.jail import probe_isolation
-from mudroom.screen import load_rules
+from mudroom.screen import Scanner, load_rules
 from mudroom.settings import Settings
 
 __all__ = ["Check", "CheckState", "examine_machine"]
+
+
+_RESOLVER_FILE = Path("/etc/resolv.conf")
 
 
 @unique
@@ -40,8 +46,10 @@ async def examine_machine(settings: Settings) -> tuple[Check, ...]:
     return (
         *await _check_isolation(settings),
         _check_workspace(settings.workspace),
+        _check_resolver(),
+        _check_network_library(),
         _check_environment(),
-        _check_rules(),
+        _check_rules(settings),
     )
 
 
@@ -62,7 +70,8 @@ async def _check_isolation(settings: Settings) -> tuple[Check, ...]:
 
 
 def _check_workspace(workspace: Path) -> Check:
-    existing = next(path for path in (workspace, *workspace.parents) if path.exists())
+    # os.path: a folder that may not be looked into is one that is not there.
+    existing = next(path for path in (workspace, *workspace.parents) if os.path.exists(path))  # noqa: PTH110
     try:
         with tempfile.TemporaryFile(dir=existing) as file:
             file.write(b"mudroom")
@@ -95,8 +104,54 @@ def _check_environment() -> Check:
     )
 
 
-def _check_rules() -> Check:
-    rules = load_rules()
+def _check_resolver() -> Check:
+    """Whether names can be looked up at all; nothing is asked, since any question would leave this machine."""
+    try:
+        lines = _RESOLVER_FILE.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        return Check(
+            name="resolver",
+            state=CheckState.WEAKER,
+            detail=f"{_RESOLVER_FILE} cannot be read: {error.strerror}",
+            fix="only hosts named in /etc/hosts and literal addresses can be reached until it can",
+        )
+    servers = [line.split()[1] for line in lines if line.startswith("nameserver") and len(line.split()) > 1]
+    if not servers:
+        return Check(
+            name="resolver",
+            state=CheckState.WEAKER,
+            detail=f"{_RESOLVER_FILE} names no server, so the one on this machine is asked",
+            fix="add a nameserver line if names do not resolve",
+        )
+    return Check(name="resolver", state=CheckState.OK, detail=", ".join(servers))
+
+
+def _check_network_library() -> Check:
+    """What speaks HTTP and TLS for us."""
+    info = pycurl.version_info()
+    detail = f"libcurl {info[1]}, {info[5]}"
+    if info[4] & pycurl.VERSION_HTTP2:
+        return Check(name="network", state=CheckState.OK, detail=f"{detail}, HTTP/2")
     return Check(
-        name="scanner", state=CheckState.OK, detail=f"{sum(1 for _ in rules.all_rules())} rules, digest {rules.digest[:12]}"
+        name="network",
+        state=CheckState.WEAKER,
+        detail=f"{detail}, no HTTP/2",
+        fix="install pycurl from its wheel instead of building it against this system's libcurl",
     )
+
+
+def _check_rules(settings: Settings) -> Check:
+    """The scanner as guests run it: each rule has to find its own example."""
+    try:
+        rules = load_rules()
+        Scanner(rules, settings.screen)
+    except MudroomError as error:
+        return Check(
+            name="scanner",
+            state=CheckState.MISSING,
+            detail=error.message,
+            fix="install mudroom again: a file of its rules is damaged",
+        )
+    count = sum(1 for _ in rules.all_rules())
+    detail = f"{count} rules, each finds its example; digest {rules.digest[:12]}"
+    return Check(name="scanner", state=CheckState.OK, detail=detail)

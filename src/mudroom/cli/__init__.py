@@ -1,5 +1,5 @@
 """The command line: what a person touches."""
 
-from mudroom.cli.app import run
+from mudroom.cli.entry import run
 
 __all__ = ["run"]

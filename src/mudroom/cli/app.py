@@ -1,20 +1,15 @@
-"""The commands and the one place where a failure becomes a message and an exit status."""
+"""The commands, loaded when they are asked for."""
 
 from __future__ import annotations
 
 import importlib
-import os
-import sys
-from typing import NoReturn
 
 import click
 
 from mudroom import __version__
-from mudroom.cli.exits import ExitStatus
-from mudroom.cli.inert import make_inert
-from mudroom.errors import InvalidConfig, MudroomError
+from mudroom.cli.teaching import TeachingGroup
 
-__all__ = ["main", "run"]
+__all__ = ["main"]
 
 _COMMANDS = {
     "open": "Take one page or file in, or many; prints its Markdown.",
@@ -31,8 +26,8 @@ _COMMANDS = {
 """Name and caption; the module of the same name is loaded only when its command is asked for."""
 
 
-class _LazyGroup(click.Group):
-    r"""A group whose commands are imported when they are used, so that --help stays quick."""
+class _LazyGroup(TeachingGroup):
+    """A group whose commands are imported when they are used, so that --help stays quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(_COMMANDS)
@@ -54,44 +49,16 @@ class _LazyGroup(click.Group):
 )
 @click.version_option(__version__, "-V", "--version", message="mudroom %(version)s")
 def main() -> None:
-    r"""The room where untrusted web pages and files come in first.
+    """The room where untrusted web pages and files come in first.
 
-    \b
     Fetches guarded, keeps the exact bytes, reads them in a jail, looks for hidden
     instructions, and hands on only what was accepted.
 
-    \b
+    mudroom demo                                   see it at work, without a network
+    mudroom open https://example.org/              one page
+    mudroom crawl https://docs.example.org/        a site
+    mudroom COMMAND --help                         what a command takes, with examples
+
     Exit status: 0 done · 1 could not be done · 2 usage or configuration
                  3 a negative verdict · 130 cancelled
     """
-
-
-def run() -> NoReturn:
-    """Run the command line of this process; a person never sees a traceback."""
-    try:
-        main(standalone_mode=False)
-    except click.exceptions.Exit as end:
-        _leave(ExitStatus(end.exit_code) if end.exit_code in set(ExitStatus) else ExitStatus.FAILED)
-    except click.ClickException as error:
-        error.show()
-        _leave(ExitStatus.USAGE)
-    except (click.Abort, KeyboardInterrupt):
-        sys.stderr.write("cancelled\n")
-        _leave(ExitStatus.CANCELLED)
-    except InvalidConfig as error:
-        for fault in error.faults:
-            sys.stderr.write(f"settings   {make_inert(fault)}\n")
-        sys.stderr.write(f"look       {error.advice}\n")
-        _leave(ExitStatus.USAGE)
-    except MudroomError as error:
-        sys.stderr.write(f"{error.code.value}  {make_inert(error.message)}\n")
-        sys.stderr.write(f"look       {error.advice}\n")
-        _leave(ExitStatus.FAILED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        _leave(ExitStatus.FAILED)
-    _leave(ExitStatus.DONE)
-
-
-def _leave(status: ExitStatus) -> NoReturn:
-    raise SystemExit(int(status))

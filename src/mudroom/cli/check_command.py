@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 import click
 
-from mudroom.address import AllowedUrl, ExceptionScope, judge_url
+from mudroom.address import AllowedUrl, EgressPolicy, ExceptionScope, RefusedUrl, judge_url
 from mudroom.assembly import build_egress
 from mudroom.cli.console import print_json, print_jsonl, print_table
 from mudroom.cli.exits import ExitStatus
 from mudroom.cli.options import CommonOptions, common_options
-from mudroom.errors import CODES
+from mudroom.cli.teaching import TeachingCommand
+from mudroom.errors import CODES, Code
 
 __all__ = ["command"]
 
+_MAX_URL_CHARS = 1024 * 1024
+"""A line longer than this is cut, and so refused; nobody's URL is."""
 
-@click.command("check")
+
+@click.command("check", cls=TeachingCommand)
 @click.argument("urls", nargs=-1, metavar="URL...")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-@click.option("--jsonl", "as_jsonl", is_flag=True, help="One JSON document a line.")
-@click.option("--allow-origin", "allow_origins", multiple=True, metavar="ORIGIN", help="As with open.")
+@click.option("--jsonl", "as_jsonl", is_flag=True, help="One JSON document a line, each as it is judged.")
+@click.option(
+    "--allow-origin",
+    "allow_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Open one origin that is not public, as with open. Repeatable.",
+)
 @common_options
-def command(urls: tuple[str, ...], as_json: bool, as_jsonl: bool, allow_origins: tuple[str, ...]) -> None:  # noqa: FBT001 - click names them
-    r"""Judge URLs as `open` would before it connects: no name is resolved, nothing is sent.
+def command(*, urls: tuple[str, ...], as_json: bool, as_jsonl: bool, allow_origins: tuple[str, ...]) -> int:
+    """Judge URLs as `open` would before it connects: no name is resolved, nothing is sent.
 
-    \b
     mudroom check https://example.org/ 'http://2130706433/'
     cat urls.txt | mudroom check --jsonl -
 
     A name that is allowed here can still resolve to an address that is refused.
+
     Exit status: 0 all allowed, 3 one or more refused.
     """
     common = CommonOptions.current()
@@ -39,38 +50,49 @@ def command(urls: tuple[str, ...], as_json: bool, as_jsonl: bool, allow_origins:
     if allow_origins:
         overrides["egress", "allow_origins"] = allow_origins
     policy = build_egress(common.load(overrides).egress)
-    scope = ExceptionScope.operator()
     reports = []
+    is_refused = False
     for untrusted_url in _expand(urls):
-        verdict = judge_url(untrusted_url, policy, scope)
-        is_allowed = isinstance(verdict, AllowedUrl)
-        report = {
-            "url": untrusted_url,
-            "verdict": "allow" if is_allowed else "refuse",
-            "code": None if isinstance(verdict, AllowedUrl) else verdict.code.value,
-            "normalized": verdict.url.normalized if isinstance(verdict, AllowedUrl) else None,
-        }
-        reports.append(report)
+        report = _judge(untrusted_url, policy)
+        is_refused |= report["code"] is not None
         if as_jsonl:
             print_jsonl(report)
+        else:
+            reports.append(report)
     if as_json:
         print_json(reports)
     elif not as_jsonl:
-        rows = [(str(r["verdict"]), str(r["code"] or ""), str(r["normalized"] or r["url"])) for r in reports]
-        print_table(("verdict", "code", "url"), rows, {"refuse": "bold red", "allow": "green"})
-        for code in sorted({str(r["code"]) for r in reports if r["code"]}):
-            common.voice().say(
-                code, next(facts.advice for known, facts in CODES.items() if known.value == code)
-            )
-    if any(report["verdict"] == "refuse" for report in reports):
-        raise click.exceptions.Exit(ExitStatus.NEGATIVE)
+        _show(reports, common)
+    return ExitStatus.NEGATIVE if is_refused else ExitStatus.DONE
 
 
-def _expand(urls: tuple[str, ...]) -> list[str]:
-    expanded: list[str] = []
+def _judge(untrusted_url: str, policy: EgressPolicy) -> dict[str, str | None]:
+    match judge_url(untrusted_url, policy, ExceptionScope.operator()):
+        case AllowedUrl() as allowed:
+            parts: tuple[str, str | None, str | None] = ("allow", None, allowed.url.normalized)
+        case RefusedUrl() as refused:
+            parts = ("refuse", refused.code.value, None)
+    verdict, code, normalized = parts
+    return {"url": untrusted_url, "verdict": verdict, "code": code, "normalized": normalized}
+
+
+def _show(reports: list[dict[str, str | None]], common: CommonOptions) -> None:
+    rows = [
+        (report["verdict"] or "", report["code"] or "", report["normalized"] or report["url"] or "")
+        for report in reports
+    ]
+    print_table(("verdict", "code", "url"), rows, {"refuse": "bold red", "allow": "green"})
+    for name in sorted({code for _, code, _ in rows if code}):
+        common.voice().say("help", f"{name}: {CODES[Code(name)].advice}")
+
+
+def _expand(urls: tuple[str, ...]) -> Iterator[str]:
+    """The URLs in order, `-` replaced by the lines of standard input; undecodable bytes stay refusable."""
     for url in urls:
-        if url == "-":
-            expanded += [line.rstrip("\r\n") for line in sys.stdin if line.strip()]
-        else:
-            expanded.append(url)
-    return expanded
+        if url != "-":
+            yield url
+            continue
+        while line := sys.stdin.buffer.readline(_MAX_URL_CHARS):
+            text = line.decode("utf-8", "surrogateescape").rstrip("\r\n")
+            if text.strip():
+                yield text

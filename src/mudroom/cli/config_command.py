@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+import os
+from enum import Enum
+
 import click
 
+from mudroom.address import AllowedOrigin
 from mudroom.cli.console import print_json, print_table
 from mudroom.cli.options import CommonOptions, common_options
+from mudroom.cli.teaching import TeachingGroup
+from mudroom.settings import find_config_file
 
 __all__ = ["command"]
 
 
-@click.group("config", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("config", cls=TeachingGroup)
 def command() -> None:
-    r"""Show settings and where they come from.
+    """Show settings and where they come from.
 
-    \b
-    Settings come from your configuration folder (mudroom config path), then from
-    MUDROOM_SECTION__KEY in the environment, then from the command line; the later
-    wins. The current directory is never looked at.
+    mudroom config show            every setting as it holds, and its origin
+    mudroom config path            the settings file that is read
+    MUDROOM_CRAWL__MAX_PAGES=20 mudroom config show --changed
+
+    Settings come from your configuration folder, then from MUDROOM_SECTION__KEY in the
+    environment, then from the command line; the later wins. The current directory and
+    .env files are never looked at, and a file that others can write is refused.
     """
 
 
 @command.command("show")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@click.option("--changed", "is_changed_only", is_flag=True, help="Only what is not the default.")
 @common_options
-def show(as_json: bool) -> None:  # noqa: FBT001 - click names it
-    """Every setting as it holds, and its origin."""
+def show(*, as_json: bool, is_changed_only: bool) -> None:
+    """Every setting as it holds, and its origin.
+
+    Exit status: 0, or 2 when a setting cannot be used; then every fault is named.
+    """
     settings = CommonOptions.current().load()
+    values = [v for v in settings.values if not is_changed_only or v.origin != "default"]
     if as_json:
         print_json(
             {
@@ -34,24 +48,43 @@ def show(as_json: bool) -> None:  # noqa: FBT001 - click names it
                 "config_file": str(settings.config_file),
                 "settings": [
                     {"section": v.section, "key": v.key, "value": _to_plain(v.value), "origin": v.origin}
-                    for v in settings.values
+                    for v in values
                 ],
             }
         )
         return
-    rows = [(f"{v.section}.{v.key}", str(_to_plain(v.value)), v.origin) for v in settings.values]
-    print_table(("setting", "value", "from"), [("workspace", str(settings.workspace), ""), *rows], {})
+    rows = [(f"{v.section}.{v.key}", _to_words(_to_plain(v.value)), v.origin) for v in values]
+    print_table(
+        ("setting", "value", "from"),
+        [("workspace", str(settings.workspace), ""), *rows],
+        {"environment": "yellow", "default": "dim"},
+    )
 
 
 @command.command("path")
 @common_options
 def path() -> None:
     """The settings file that is read; it need not exist."""
-    settings = CommonOptions.current().load()
-    click.echo(str(settings.config_file))
+    click.echo(str((CommonOptions.current().config or find_config_file(os.environ)).absolute()))
 
 
 def _to_plain(value: object) -> object:
-    if isinstance(value, tuple | frozenset):
-        return sorted(str(getattr(item, "name", item)) for item in value)
-    return value if isinstance(value, int | float | str | None) else str(getattr(value, "value", value))
+    """A value as JSON holds it."""
+    if isinstance(value, frozenset):
+        return sorted((_to_plain(item) for item in value), key=str)
+    if isinstance(value, tuple):
+        return [_to_plain(item) for item in value]
+    if isinstance(value, AllowedOrigin):
+        return value.name
+    if isinstance(value, Enum):
+        return value.value
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def _to_words(value: object) -> str:
+    """A value as a settings file would say it."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(str, value)) or "-" if isinstance(value, list) else str(value)

@@ -4,26 +4,40 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mudroom.cli.inert import make_inert
+from mudroom.cli.inert import make_inert, make_inert_block, shorten
 
-__all__ = ["Voice", "print_json", "print_jsonl", "print_table"]
+__all__ = [
+    "VERDICT_STYLES",
+    "Voice",
+    "print_block",
+    "print_json",
+    "print_json_text",
+    "print_jsonl",
+    "print_table",
+]
 
 _LABEL_WIDTH = 11
-_STYLES = {
+_MAX_LINE = 2_000
+_DELETE = 0x7F
+_GAP = 2
+_LEAST_WIDTH = 12
+VERDICT_STYLES: Mapping[str, str] = {
+    "STORED": "green",
+    "QUARANTINED": "bold magenta",
     "BLOCKED": "bold red",
     "FAILED": "bold yellow",
-    "QUARANTINED": "bold magenta",
+    "WARN": "yellow",
     "CRITICAL": "red",
     "HIGH": "red",
     "MEDIUM": "yellow",
-    "note": "dim",
 }
+_STYLES = {**VERDICT_STYLES, "note": "dim"}
 
 
 class Voice:
@@ -33,7 +47,7 @@ class Voice:
     """
 
     def __init__(self, *, is_quiet: bool = False, is_verbose: bool = False) -> None:
-        self.console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+        self.console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
         self.is_quiet = is_quiet
         self.is_verbose = is_verbose
 
@@ -47,31 +61,92 @@ class Voice:
         self._print(label, sentence)
 
     def _print(self, label: str, sentence: str) -> None:
-        line = Text(label.ljust(_LABEL_WIDTH), style=_STYLES.get(label.strip(), "bold"))
-        self.console.print(line + Text(make_inert(sentence)))
+        name = Text(f"{label} ".ljust(_LABEL_WIDTH), style=_STYLES.get(label.strip(), "bold"))
+        self.console.print(Text.assemble(name, shorten(make_inert(sentence), _MAX_LINE)))
 
 
 def print_json(value: object) -> None:
     """One JSON document on stdout."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.write(_encode(value, indent=2) + "\n")
 
 
 def print_jsonl(value: object) -> None:
     """One JSON document on one line of stdout."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    # Line separators that JSON allows in strings are line ends to some readers.
-    sys.stdout.write(
-        text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085") + "\n"
-    )
+    sys.stdout.write(_encode(value, indent=None) + "\n")
     sys.stdout.flush()
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], styles: Mapping[str, str]) -> None:
-    """A table on stdout; `styles` colours cells by their whole text, on a terminal only."""
-    console = Console(highlight=False, markup=False)
+def print_json_text(text: str) -> None:
+    """JSON that was written elsewhere, on stdout, with what acts on a terminal as escapes."""
+    sys.stdout.write(_escape_active(text) + "\n")
+
+
+def print_block(text: str) -> None:
+    """Text of an accepted document on stdout, as it is; inert once more where a terminal reads it."""
+    text = text if text.endswith("\n") else f"{text}\n"
+    sys.stdout.write(make_inert_block(text) if sys.stdout.isatty() else text)
+    sys.stdout.flush()
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    styles: Mapping[str, str],
+    *,
+    cut: Collection[str] = (),
+) -> None:
+    """A table on stdout; `styles` colours cells by their whole text, on a terminal only.
+
+    There a cell too long for its column is folded; where `cut` names columns, those are cut and all
+    others keep their width. Elsewhere a row is one line, however long, so that line tools can read it.
+    """
+    console = Console(highlight=False, markup=False, emoji=False)
+    cells = [[make_inert(cell) for cell in row] for row in rows]
+    if not console.is_terminal:
+        _print_plain(columns, cells)
+        return
+    widths = _fit(columns, cells, cut, console.width)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(make_inert(cell), style=styles.get(cell, "")) for cell in row))
+        table.add_column(column, overflow="fold", no_wrap=bool(cut))
+    for row in cells:
+        parts = (shorten(cell, width) if cut else cell for cell, width in zip(row, widths, strict=True))
+        table.add_row(*(Text(part, style=styles.get(part, "")) for part in parts))
     console.print(table)
+
+
+def _fit(
+    columns: Sequence[str], cells: Sequence[Sequence[str]], cut: Collection[str], room: int
+) -> list[int]:
+    """The width of each column, where the longest that may be cut gives way until all have room."""
+    widths = [max(len(line[place]) for line in (columns, *cells)) for place in range(len(columns))]
+    excess = sum(widths) + _GAP * (len(widths) - 1) - room
+    places = [place for place, column in enumerate(columns) if column in cut]
+    while excess > 0 and places:
+        longest = max(places, key=lambda place: widths[place])
+        if widths[longest] <= _LEAST_WIDTH:
+            break
+        widths[longest] -= 1
+        excess -= 1
+    return widths
+
+
+def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    lines = [list(columns), *map(list, rows)]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]
+    for line in lines:
+        padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        sys.stdout.write("  ".join(padded).rstrip() + "\n")
+
+
+def _encode(value: object, indent: int | None) -> str:
+    """JSON that is one line to every reader where it is to be one: U+2028 and the like are written as escapes."""
+    is_unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    separators = (",", ":") if indent is None else None
+    text = json.dumps(value, ensure_ascii=not is_unicode, indent=indent, separators=separators)
+    return _escape_active(text)
+
+
+def _escape_active(text: str) -> str:
+    active = {char for char in set(text) if ord(char) >= _DELETE and make_inert(char) != char}
+    return text.translate({ord(char): json.dumps(char)[1:-1] for char in active})

@@ -3,48 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-import tempfile
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 import click
 
 from mudroom.address import ExceptionScope, parse_url
-from mudroom.assembly import House, open_house
+from mudroom.assembly import open_fetcher
 from mudroom.cli.console import Voice, print_json
 from mudroom.cli.exits import ExitStatus
-from mudroom.cli.options import (
-    CommonOptions,
-    common_options,
-    gather_overrides,
-    network_options,
-    parse_headers,
-)
-from mudroom.cli.verdict import describe_size
+from mudroom.cli.inert import make_inert
+from mudroom.cli.options import CommonOptions, NetworkOptions, common_options, network_options
+from mudroom.cli.saving import Destination, FileDestination, StreamDestination
+from mudroom.cli.targets import UrlTarget, complete_url
+from mudroom.cli.teaching import TeachingCommand
+from mudroom.cli.verdict import REFUSALS, describe_size, tell_failure
 from mudroom.cli.work import run_work
-from mudroom.errors import CODES, Code, FetchFailed, MudroomError, StoreFailed
+from mudroom.errors import Code, FetchFailed, MudroomError
 from mudroom.extract import make_slug
-from mudroom.fetch import FetchRequest
+from mudroom.fetch import Fetcher, FetchRequest
+from mudroom.settings import Settings
 
 __all__ = ["command"]
 
 _FIRST_ERROR_STATUS = 400
 _AT_ONCE = 8
+_MAX_SUFFIX = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Job:
-    r"""One URL and where its bytes go; None is standard output."""
-
-    untrusted_url: str
-    target: Path | None
-
-
-@click.command("download")
+@click.command("download", cls=TeachingCommand)
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @click.option("-o", "--output", "output", metavar="FILE", help="Write to FILE; - is standard output.")
 @click.option(
@@ -54,30 +41,33 @@ class _Job:
     is_flag=True,
     help="Write to a file named after the URL, in this folder.",
 )
-@click.option("--max-bytes", type=int, metavar="N", help="Give up on a body larger than N.")
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Give up on a body larger than N, instead of fetch.max_body_bytes.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document about all transfers.")
 @network_options
 @common_options
-def command(  # noqa: PLR0913 - one parameter an option
+def command(
     *,
     urls: tuple[str, ...],
     output: str | None,
     is_remote_name: bool,
     max_bytes: int | None,
     as_json: bool,
-    headers: tuple[str, ...],
-    user_agent: str | None,
-    ca_file: str | None,
-    allow_origins: tuple[str, ...],
-) -> None:
-    r"""Fetch bytes through the guard. They are neither read, nor scanned, nor archived.
+    **network: Any,
+) -> int:
+    """Fetch bytes through the guard. They are neither read, nor scanned, nor archived.
 
-    \b
     mudroom download https://example.org/data.csv -O
+    mudroom download https://example.org/data.csv -o table.csv
     mudroom download https://example.org/data.csv -o - | wc -c
 
-    A file appears under its name only when it is whole. Files that exist are replaced.
-    Exit status: 0 all came, 1 one or more did not.
+    A file appears under its name only when it is whole, and replaces one that exists.
+
+    Exit status: 0 all came, 1 one or more did not, 3 one or more were refused.
     """
     if (output is None) == (not is_remote_name):
         raise click.UsageError("say where the bytes go: -o FILE, -o - or -O")
@@ -86,23 +76,29 @@ def command(  # noqa: PLR0913 - one parameter an option
     if output == "-" and as_json:
         raise click.UsageError("--json and -o - both want standard output")
     common = CommonOptions.current()
-    hosts = frozenset(parsed.host for url in urls if (parsed := parse_url(url)) is not None)
-    settings = common.load(
-        gather_overrides(user_agent=user_agent, ca_file=ca_file, ca_hosts=hosts, allow_origins=allow_origins)
-    )
-    jobs = [_Job(untrusted_url=url, target=_choose_target(url, output)) for url in urls]
-    work = _Download(common.voice(), parse_headers(headers), max_bytes)
-    reports = run_work(work.run(lambda: open_house(settings), jobs))
+    options = NetworkOptions.read(**network)
+    targets = [complete_url(url) for url in urls]
+    destinations = _choose_destinations(targets, output)
+    settings = common.load(options.gather_overrides(target.untrusted_url for target in targets))
+    work = _Download(common.voice(), options.headers, max_bytes)
+    reports = run_work(work.run(settings, list(zip(targets, destinations, strict=True))))
     if as_json:
         print_json(reports)
-    if any(report["code"] for report in reports):
-        raise click.exceptions.Exit(ExitStatus.FAILED)
+    codes = {Code(str(report["code"])) for report in reports if report["code"]}
+    if codes & REFUSALS:
+        return ExitStatus.NEGATIVE
+    return ExitStatus.FAILED if codes else ExitStatus.DONE
 
 
-def _choose_target(url: str, output: str | None) -> Path | None:
+def _choose_destinations(targets: list[UrlTarget], output: str | None) -> list[Destination]:
+    """Where each goes. Raises click.UsageError when two would be written to one file."""
     if output == "-":
-        return None
-    return Path(output) if output is not None else Path(_name_file(url))
+        return [StreamDestination()]
+    names = [output] if output is not None else [_name_file(target.untrusted_url) for target in targets]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise click.UsageError(f"two of the URLs would be written to {twice}; fetch one of them with -o")
+    return [FileDestination(Path(name)) for name in names]
 
 
 def _name_file(untrusted_url: str) -> str:
@@ -111,7 +107,7 @@ def _name_file(untrusted_url: str) -> str:
     last = parsed.path.rstrip("/").rpartition("/")[2] if parsed is not None else ""
     stem, dot, suffix = last.rpartition(".")
     slug = make_slug(stem if dot else last, untrusted_url)
-    is_plain = dot and suffix.isascii() and suffix.isalnum() and len(suffix) <= 8  # noqa: PLR2004 - longer is no suffix
+    is_plain = bool(dot) and suffix.isascii() and suffix.isalnum() and len(suffix) <= _MAX_SUFFIX
     return f"{slug}.{suffix}" if is_plain else slug
 
 
@@ -124,89 +120,50 @@ class _Download:
         self._max_bytes = max_bytes
 
     async def run(
-        self, open_parts: Callable[[], AbstractAsyncContextManager[House]], jobs: list[_Job]
+        self, settings: Settings, jobs: list[tuple[UrlTarget, Destination]]
     ) -> list[dict[str, object]]:
-        """A report a job, in order."""
+        """A report a job, in order. A job that is cancelled, or fails otherwise, ends the others too."""
         gate = asyncio.Semaphore(_AT_ONCE)
-        async with open_parts() as house:
+        async with open_fetcher(settings) as fetcher:
 
-            async def one(job: _Job) -> dict[str, object]:
+            async def one(target: UrlTarget, destination: Destination) -> dict[str, object]:
                 async with gate:
-                    return await self._transfer(house, job)
+                    return await self._transfer(fetcher, target, destination)
 
-            return list(await asyncio.gather(*(one(job) for job in jobs)))
+            tasks = [asyncio.ensure_future(one(*job)) for job in jobs]
+            try:
+                return list(await asyncio.gather(*tasks))
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _transfer(self, house: House, job: _Job) -> dict[str, object]:
-        report: dict[str, object] = {"url": job.untrusted_url, "path": None, "bytes": 0, "code": None}
+    async def _transfer(
+        self, fetcher: Fetcher, target: UrlTarget, destination: Destination
+    ) -> dict[str, object]:
+        url = target.untrusted_url
+        if target.is_completed:
+            self._voice.say("note", "no scheme given, using https://")
+        report: dict[str, object] = {"url": url, "path": None, "bytes": 0, "code": None, "message": None}
         try:
-            size = await self._stream(house, job)
+            size = await self._stream(fetcher, url, destination)
         except MudroomError as error:
-            self._voice.insist("FAILED", f"{job.untrusted_url}  {error.code.value}")
-            self._voice.say("because", error.message)
-            self._voice.say("help", CODES[error.code].advice)
-            return report | {"code": error.code.value}
-        self._voice.say(
-            "came", f"{job.target or 'standard output'}, {describe_size(size)}, guarded, not screened"
-        )
-        return report | {"path": str(job.target) if job.target else None, "bytes": size}
+            tell_failure(url, error.code, error.message, self._voice)
+            return report | {"code": error.code.value, "message": make_inert(error.message)}
+        self._voice.say("came", f"{destination.name}, {describe_size(size)}, guarded, not screened")
+        return report | {"path": destination.path, "bytes": size}
 
-    async def _stream(self, house: House, job: _Job) -> int:
+    async def _stream(self, fetcher: Fetcher, url: str, destination: Destination) -> int:
         request = FetchRequest(
-            url=job.untrusted_url,
+            url=url,
             headers=self._headers,
             initiator_scope=ExceptionScope.operator(),
             max_body_bytes=self._max_bytes,
             max_decoded_bytes=self._max_bytes,
         )
-        async with house.fetcher.stream(request) as answer:
+        async with fetcher.stream(request) as answer:
             if answer.status >= _FIRST_ERROR_STATUS:
                 raise FetchFailed(
                     Code.HTTP_STATUS, f"{answer.final.host} answered with status {answer.status}"
                 )
-            if job.target is None:
-                return await _copy(answer.chunks(), sys.stdout.buffer.write)
-            return await _write_whole(answer.chunks(), job.target)
-
-
-async def _copy(chunks: AsyncIterator[bytes], write: Callable[[bytes], object]) -> int:
-    size = 0
-    async for chunk in chunks:
-        write(chunk)
-        size += len(chunk)
-    return size
-
-
-async def _write_whole(chunks: AsyncIterator[bytes], target: Path) -> int:
-    """The body under a temporary name, then under its own; nothing remains of one that broke off.
-
-    Writing blocks the loop for as long as the page cache takes; here nothing else waits on it.
-    """
-    temporary = _open_temporary(target)
-    try:
-        with temporary:
-            size = await _copy(chunks, temporary.write)
-        _rename(temporary.name, target)
-    except OSError as error:
-        raise StoreFailed(Code.NO_SPACE, f"{target} could not be written: {error.strerror}") from error
-    finally:
-        _forget(temporary.name)
-    return size
-
-
-def _rename(name: str, target: Path) -> None:
-    Path(name).replace(target)
-
-
-def _forget(name: str) -> None:
-    Path(name).unlink(missing_ok=True)
-
-
-def _open_temporary(target: Path) -> IO[bytes]:
-    try:
-        return tempfile.NamedTemporaryFile(
-            prefix=f".{target.name}.", suffix=".part", dir=target.parent, delete=False
-        )
-    except OSError as error:
-        raise StoreFailed(
-            Code.STORE_UNAVAILABLE, f"{target.parent} cannot be written: {error.strerror}"
-        ) from error
+            return await destination.take(answer.chunks())

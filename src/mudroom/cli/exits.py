@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import IntEnum, unique
 
-from mudroom.intake import Blocked, Failed, Outcome, Quarantined, Stored
-
-__all__ = ["ExitStatus", "judge_outcomes"]
+__all__ = ["ExitStatus"]
 
 
 @unique
@@ -19,17 +16,3 @@ class ExitStatus(IntEnum):
     USAGE = 2
     NEGATIVE = 3
     CANCELLED = 130
-
-
-def judge_outcomes(outcomes: Iterable[Outcome]) -> ExitStatus:
-    """The status of several: a negative verdict outweighs a failure, a failure outweighs success."""
-    worst = ExitStatus.DONE
-    for outcome in outcomes:
-        match outcome:
-            case Blocked() | Quarantined():
-                return ExitStatus.NEGATIVE
-            case Failed():
-                worst = ExitStatus.FAILED
-            case Stored():
-                pass
-    return worst

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from mudroom.address import ExceptionScope, parse_url
 from mudroom.assembly import House, open_house
-from mudroom.cli.console import Voice, print_json, print_jsonl
-from mudroom.cli.exits import judge_outcomes
+from mudroom.cli.console import Voice, print_block, print_json, print_jsonl
 from mudroom.cli.inert import make_inert
-from mudroom.cli.options import (
-    CommonOptions,
-    common_options,
-    gather_overrides,
-    network_options,
-    parse_headers,
-)
-from mudroom.cli.targets import FileTarget, Target, UrlTarget, read_targets
-from mudroom.cli.verdict import tell_outcome
+from mudroom.cli.options import CommonOptions, NetworkOptions, common_options, network_options
+from mudroom.cli.targets import STANDARD_INPUT, FileTarget, Target, UrlTarget, read_targets
+from mudroom.cli.teaching import TeachingCommand
+from mudroom.cli.verdict import judge_outcomes, tell_outcome
 from mudroom.cli.work import run_work
 from mudroom.intake import Outcome, Stored, describe_outcome
 from mudroom.model import Initiator, View
@@ -34,7 +31,7 @@ _AT_ONCE = 8
 """Targets in the works at the same time; results come out in the order asked for."""
 
 
-@click.command("open")
+@click.command("open", cls=TeachingCommand)
 @click.argument("words", nargs=-1, metavar="URL|FILE...")
 @click.option(
     "-i",
@@ -67,7 +64,7 @@ _AT_ONCE = 8
 )
 @network_options
 @common_options
-def command(  # noqa: PLR0913 - one parameter an option
+def command(
     *,
     words: tuple[str, ...],
     list_file: str | None,
@@ -76,14 +73,10 @@ def command(  # noqa: PLR0913 - one parameter an option
     form: str,
     as_json: bool,
     as_jsonl: bool,
-    headers: tuple[str, ...],
-    user_agent: str | None,
-    ca_file: str | None,
-    allow_origins: tuple[str, ...],
-) -> None:
-    r"""Take pages and files in, the whole path, and print what was accepted.
+    **network: Any,
+) -> int:
+    """Take pages and files in, the whole path, and print what was accepted.
 
-    \b
     mudroom open https://docs.python.org/3/library/ssl.html
     mudroom open docs.python.org/3/library/ssl.html      (https:// is put before it)
     mudroom open report.html notes.md                    (files take the same path)
@@ -93,48 +86,50 @@ def command(  # noqa: PLR0913 - one parameter an option
     The Markdown goes to standard output, everything else to standard error. Nothing is
     printed of a document that was blocked or quarantined.
 
-    Exit status: 0 stored (also with a warning), 1 could not be had, 3 blocked or quarantined.
+    Exit status: 0 stored (also with a warning), 1 could not be had, 3 blocked,
+    quarantined or refused.
     """
     common = CommonOptions.current()
+    options = NetworkOptions.read(**network)
     targets = read_targets(words, list_file)
-    hosts = frozenset(
-        parsed.host
-        for target in targets
-        if isinstance(target, UrlTarget) and (parsed := parse_url(target.untrusted_url)) is not None
-    )
+    is_piped = any(isinstance(target, FileTarget) and target.path == STANDARD_INPUT for target in targets)
+    if source_url is not None and not (is_piped and len(targets) == 1):
+        raise click.UsageError("--url says where standard input came from: mudroom open - --url URL")
+    if source_url is not None and parse_url(source_url) is None:
+        raise click.UsageError("--url takes an absolute URL that begins with http:// or https://")
     settings = common.load(
-        gather_overrides(user_agent=user_agent, ca_file=ca_file, ca_hosts=hosts, allow_origins=allow_origins)
+        options.gather_overrides(t.untrusted_url for t in targets if isinstance(t, UrlTarget))
     )
     voice = common.voice()
-    if form == "json" and not as_jsonl:
-        as_json = True
+    shape = "jsonl" if as_jsonl else "json" if as_json or form == "json" else form
     asking = _Asking(
-        headers=parse_headers(headers),
+        headers=options.headers,
         source_url=source_url,
         content_type=content_type,
         views=frozenset({View.MARKDOWN, View.TEXT}) if form == "text" else frozenset({View.MARKDOWN}),
+        # Read here, where Ctrl-C still ends a read: a thread that waits for a terminal cannot be cancelled.
+        standard_input=_read_standard_input(settings) if is_piped else b"",
     )
-    printer = _Printer(settings, voice, "json" if as_json else "jsonl" if as_jsonl else form)
+    printer = _Printer(voice, settings.workspace, shape, is_list=len(targets) > 1)
     outcomes = run_work(_open_all(settings, targets, asking, printer))
     printer.finish()
-    raise click.exceptions.Exit(judge_outcomes(outcomes))
+    return judge_outcomes(outcomes)
 
 
+def _read_standard_input(settings: Settings) -> bytes:
+    """Standard input, and one byte more than is taken of it, so that too much is noticed."""
+    return sys.stdin.buffer.read(settings.extract.max_body_bytes + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Asking:
     """What holds for every target of a call."""
 
-    def __init__(
-        self,
-        *,
-        headers: tuple[tuple[str, str], ...],
-        source_url: str | None,
-        content_type: str,
-        views: frozenset[View],
-    ) -> None:
-        self.headers = headers
-        self.source_url = source_url
-        self.content_type = content_type
-        self.views = views
+    headers: tuple[tuple[str, str], ...]
+    source_url: str | None
+    content_type: str
+    views: frozenset[View]
+    standard_input: bytes
 
     async def take(self, house: House, target: Target) -> Outcome:
         """One target, in a run of its own."""
@@ -148,10 +143,11 @@ class _Asking:
                     views=self.views,
                 )
             case FileTarget():
+                is_piped = target.path == STANDARD_INPUT
                 return await house.open_file(
                     target.path,
-                    sys.stdin.buffer if str(target.path) == "-" else None,
-                    url=self.source_url,
+                    io.BytesIO(self.standard_input) if is_piped else None,
+                    url=self.source_url if is_piped else None,
                     content_type=self.content_type,
                     views=self.views,
                 )
@@ -163,32 +159,42 @@ async def _open_all(
     for target in targets:
         if isinstance(target, UrlTarget) and target.is_completed:
             printer.voice.say("note", "no scheme given, using https://")
-    gate = asyncio.Semaphore(_AT_ONCE)
+    outcomes = []
     async with open_house(settings) as house:
         printer.versions = house.versions.as_record()
+        async for outcome in _take_in_order(house, targets, asking):
+            printer.show(outcome)
+            outcomes.append(outcome)
+    return outcomes
 
-        async def take(target: Target) -> Outcome:
-            async with gate:
-                return await asking.take(house, target)
 
-        outcomes = []
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(take(target)) for target in targets]
-            for task in tasks:
-                outcome = await task
-                printer.show(outcome)
-                outcomes.append(outcome)
-        return outcomes
+async def _take_in_order(house: House, targets: Sequence[Target], asking: _Asking) -> AsyncIterator[Outcome]:
+    """The outcomes in the order of the targets, some of which are on their way while one is shown."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def take(target: Target) -> Outcome:
+        async with gate:
+            return await asking.take(house, target)
+
+    tasks = [asyncio.ensure_future(take(target)) for target in targets]
+    try:
+        for task in tasks:
+            yield await task
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class _Printer:
     """Results on stdout in the form asked for, words on stderr."""
 
-    def __init__(self, settings: Settings, voice: Voice, form: str) -> None:
+    def __init__(self, voice: Voice, workspace: Path, form: str, *, is_list: bool) -> None:
         self.voice = voice
         self.versions: dict[str, str] = {}
-        self._workspace: Path = settings.workspace
+        self._workspace = workspace
         self._form = form
+        self._is_list = is_list
         self._reports: list[dict[str, object]] = []
         self._shown = 0
 
@@ -206,19 +212,19 @@ class _Printer:
     def finish(self) -> None:
         """What can be printed only when all is known."""
         if self._form == "json":
-            print_json(self._reports[0] if len(self._reports) == 1 else self._reports)
+            print_json(self._reports if self._is_list else self._reports[0])
 
     def _print_document(self, outcome: Stored) -> None:
         text = {
             "markdown": outcome.page.markdown,
             "text": outcome.text or "",
-            "links": "\n".join(_list_links(outcome)),
+            "links": "".join(f"{link}\n" for link in _list_links(outcome)),
         }[self._form]
-        if self._shown:
-            sys.stdout.write("\n")
+        if self._shown and self._form != "links":
+            print_block("")
         self._shown += 1
-        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
-        sys.stdout.flush()
+        if text:
+            print_block(text)
 
 
 def _list_links(outcome: Stored) -> list[str]:

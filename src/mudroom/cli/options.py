@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import click
 
+from mudroom.address import parse_url
 from mudroom.cli.console import Voice
+from mudroom.errors import FetchFailed
+from mudroom.net import check_request_headers
 from mudroom.settings import Settings, load_settings
 
-__all__ = ["CommonOptions", "common_options", "gather_overrides", "network_options", "parse_headers"]
+__all__ = ["CommonOptions", "NetworkOptions", "common_options", "network_options", "parse_headers"]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _META = "mudroom.common"
@@ -103,39 +106,76 @@ network_options = _apply(
     ),
     click.option("-A", "--user-agent", "user_agent", metavar="TEXT", help="What the User-Agent header says."),
     click.option(
-        "--cacert", "ca_file", metavar="FILE", help="Trust the certificates in FILE for the hosts asked for."
+        "--cacert",
+        "ca_file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Trust the certificates in FILE for the hosts asked for.",
     ),
     click.option(
         "--allow-origin",
         "allow_origins",
         multiple=True,
         metavar="ORIGIN",
-        help="Open one origin that is not public, such as http://127.0.0.1:8000. Repeatable.",
+        help="Open one origin that is not public, such as http://127.0.0.1:8000. Repeatable; replaces egress.allow_origins.",
     ),
 )
 
 
-def gather_overrides(
-    *, user_agent: str | None, ca_file: str | None, ca_hosts: frozenset[str], allow_origins: tuple[str, ...]
-) -> dict[tuple[str, str], object]:
-    """What the network options change of the settings."""
-    overrides: dict[tuple[str, str], object] = {}
-    if user_agent is not None:
-        overrides["fetch", "user_agent"] = user_agent
-    if ca_file is not None:
-        overrides["egress", "ca_file"] = ca_file
-        overrides["egress", "ca_hosts"] = ca_hosts
-    if allow_origins:
-        overrides["egress", "allow_origins"] = allow_origins
-    return overrides
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkOptions:
+    """What the network options of a call say."""
+
+    headers: tuple[tuple[str, str], ...] = ()
+    user_agent: str | None = None
+    ca_file: Path | None = None
+    allow_origins: tuple[str, ...] = ()
+
+    @classmethod
+    def read(
+        cls,
+        *,
+        headers: tuple[str, ...],
+        user_agent: str | None,
+        ca_file: Path | None,
+        allow_origins: tuple[str, ...],
+    ) -> Self:
+        """The options as click gives them. Raises click.UsageError for a header that cannot be sent."""
+        return cls(
+            headers=parse_headers(headers),
+            user_agent=user_agent,
+            ca_file=ca_file,
+            allow_origins=allow_origins,
+        )
+
+    def gather_overrides(self, untrusted_urls: Iterable[str]) -> dict[tuple[str, str], object]:
+        """What they change of the settings; the trust anchors hold for the hosts of these URLs."""
+        overrides: dict[tuple[str, str], object] = {}
+        if self.user_agent is not None:
+            overrides["fetch", "user_agent"] = self.user_agent
+        if self.ca_file is not None:
+            parsed = (parse_url(url) for url in untrusted_urls)
+            overrides["egress", "ca_file"] = str(self.ca_file.expanduser().absolute())
+            overrides["egress", "ca_hosts"] = frozenset(url.host for url in parsed if url is not None)
+        if self.allow_origins:
+            overrides["egress", "allow_origins"] = self.allow_origins
+        return overrides
 
 
 def parse_headers(lines: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Headers from `NAME: VALUE`. Raises click.UsageError for a line without a colon or with a line break."""
+    """Headers from `NAME: VALUE`. Raises click.UsageError for a line that is none, or is ours to set.
+
+    A message names the header and never its value, which may be a secret.
+    """
     headers = []
     for line in lines:
         name, colon, value = line.partition(":")
-        if not colon or not name.strip() or any(char in line for char in "\r\n\0"):
+        if not colon or not name.strip():
             raise click.UsageError("a header is written 'Name: value', on one line")
-        headers.append((name.strip(), value.strip()))
+        header = (name.strip(), value.strip(" \t"))
+        try:
+            check_request_headers((header,))
+        except FetchFailed as error:
+            raise click.UsageError(error.message) from error
+        headers.append(header)
     return tuple(headers)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import TracebackType
+from typing import Self
+
 from rich.live import Live
 from rich.text import Text
 
-from mudroom.cli.console import Voice
+from mudroom.cli.console import VERDICT_STYLES, Voice
 from mudroom.cli.inert import make_inert, shorten
 from mudroom.crawl import CrawlEvent
 from mudroom.intake import PageEvent
@@ -13,37 +16,48 @@ from mudroom.model import PageState
 
 __all__ = ["CrawlProgress"]
 
-_FINAL = frozenset({PageState.STORED, PageState.QUARANTINED, PageState.BLOCKED, PageState.FAILED})
-_STYLES = {
-    PageState.BLOCKED: "bold red",
-    PageState.FAILED: "bold yellow",
-    PageState.QUARANTINED: "bold magenta",
-}
+_FINAL = (PageState.STORED, PageState.QUARANTINED, PageState.BLOCKED, PageState.FAILED)
 _URL_WIDTH = 100
 
 
 class CrawlProgress:
-    """An observer that shows a person how far a crawl has come."""
+    """An observer that shows a person how far a crawl has come, from `with` to its end.
 
-    def __init__(self, voice: Voice) -> None:
+    Without `is_naming` only the live line is shown: a table of all pages follows.
+    """
+
+    def __init__(self, voice: Voice, *, is_naming: bool = True) -> None:
         self._voice = voice
+        self._is_naming = is_naming and not voice.is_quiet
         self._counts = dict.fromkeys(_FINAL, 0)
         self._waiting = 0
         self._live: Live | None = None
         if voice.console.is_terminal and not voice.is_quiet:
             self._live = Live(console=voice.console, refresh_per_second=8, transient=True)
+
+    def __enter__(self) -> Self:
+        """Begin the live line, on a terminal."""
+        if self._live is not None:
             self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the live line away."""
+        if self._live is not None:
+            self._live.stop()
 
     def on_page(self, event: PageEvent) -> None:
         """Count final states, and name each page that reaches one."""
-        if event.state not in _FINAL:
+        if event.state not in self._counts:
+            if self._voice.is_verbose:
+                self._name(event)
             return
         self._counts[event.state] += 1
         # On a terminal only what is not stored is worth a line of its own; a log wants every page.
-        if not self._voice.is_quiet and (self._live is None or event.state is not PageState.STORED):
-            code = f"  {event.code.value}" if event.code else ""
-            line = Text(f"{event.state.value.lower():<11}", style=_STYLES.get(event.state, ""))
-            self._voice.console.print(line + Text(shorten(make_inert(event.url), _URL_WIDTH) + code))
+        if self._voice.is_verbose or self._live is None or event.state is not PageState.STORED:
+            self._name(event)
         self._refresh()
 
     def on_crawl(self, event: CrawlEvent) -> None:
@@ -51,12 +65,14 @@ class CrawlProgress:
         self._waiting = event.waiting
         self._refresh()
 
-    def close(self) -> None:
-        """Take the live line away."""
-        if self._live is not None:
-            self._live.stop()
+    def _name(self, event: PageEvent) -> None:
+        if not self._is_naming:
+            return
+        code = f"  {event.code.value}" if event.code else ""
+        line = Text(f"{event.state.value.lower():<12}", style=VERDICT_STYLES.get(event.state.value, ""))
+        self._voice.console.print(Text.assemble(line, shorten(make_inert(event.url), _URL_WIDTH) + code))
 
     def _refresh(self) -> None:
         if self._live is not None:
-            counts = "  ".join(f"{self._counts[state]} {state.value.lower()}" for state in _FINAL)
-            self._live.update(Text(f"{counts}  {self._waiting} waiting"))
+            counts = ", ".join(f"{self._counts[state]} {state.value.lower()}" for state in _FINAL)
+            self._live.update(Text(f"{counts}; {self._waiting} waiting"))

@@ -7,17 +7,19 @@ from typing import Any
 
 import click
 
-from mudroom.assembly import build_corpus
+from mudroom.assembly import build_reading_corpus
 from mudroom.cli.console import print_json, print_jsonl, print_table
 from mudroom.cli.exits import ExitStatus
+from mudroom.cli.manifest import tell_manifest
 from mudroom.cli.options import CommonOptions, common_options
+from mudroom.cli.teaching import TeachingCommand
 from mudroom.cli.work import run_work
 from mudroom.settings import Settings
 
 __all__ = ["command"]
 
 
-@click.command("runs")
+@click.command("runs", cls=TeachingCommand)
 @click.argument("run", required=False, metavar="[RUN]")
 @click.option(
     "--limit",
@@ -30,37 +32,37 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @click.option("--jsonl", "as_jsonl", is_flag=True, help="One JSON document a line.")
 @common_options
-def command(*, run: str | None, limit: int, as_json: bool, as_jsonl: bool) -> None:
-    r"""List the runs of this workspace, newest first; with RUN, its manifest.
+def command(*, run: str | None, limit: int, as_json: bool, as_jsonl: bool) -> int:
+    """List the runs of this workspace, newest first; with RUN, its pages.
 
-    \b
     mudroom runs
-    mudroom runs @last --json
-    mudroom runs crawl_01KD        (the beginning of an id, while only one begins so)
+    mudroom runs @last             (the pages of the newest run)
+    mudroom runs 01KD --json       (the beginning of an id, while only one begins so)
 
     Exit status: 0 found, 1 nothing found.
     """
-    settings = CommonOptions.current().load()
+    common = CommonOptions.current()
+    settings = common.load()
     runs = run_work(_read_runs(settings, run, limit))
     if as_json:
         print_json(runs[0] if run is not None else runs)
     elif as_jsonl:
         for each in runs:
             print_jsonl(each)
-    else:
-        print_table(
-            ("run", "state", "started", "stored", "withheld", "failed", "root"),
-            [_row(each) for each in runs],
-            {},
-        )
+    elif run is not None:
+        tell_manifest(runs[0], common.voice(), settings.workspace, is_table_wanted=True)
+    elif runs:
+        columns = ("run", "state", "started", "stored", "withheld", "failed", "root")
+        print_table(columns, [_row(each) for each in runs], {"DAMAGED": "bold red"})
     if not runs:
-        CommonOptions.current().voice().say("nothing", f"no runs in {settings.workspace}")
-        raise click.exceptions.Exit(ExitStatus.FAILED)
+        common.voice().say("nothing", f"no runs in {settings.workspace}")
+        return ExitStatus.FAILED
+    return ExitStatus.DONE
 
 
 async def _read_runs(settings: Settings, run: str | None, limit: int) -> list[dict[str, Any]]:
     """The manifest of one run, or the summaries of the newest."""
-    corpus = build_corpus(settings)
+    corpus = build_reading_corpus(settings)
     try:
         if run is not None:
             return [await corpus.read_manifest(await corpus.resolve_run(run))]
@@ -68,7 +70,7 @@ async def _read_runs(settings: Settings, run: str | None, limit: int) -> list[di
             {
                 "run_id": summary.run_id,
                 "kind": summary.kind.value,
-                "state": summary.state.value,
+                "state": summary.state.value if summary.state else None,
                 "root_url": summary.root_url,
                 "started_at": summary.started_at,
                 "finished_at": summary.finished_at,
@@ -84,10 +86,10 @@ def _row(run: Mapping[str, Any]) -> tuple[str, ...]:
     totals = run["totals"]
     return (
         run["run_id"],
-        run["state"],
-        run["started_at"][:19],
-        str(totals["stored"]),
-        str(totals["blocked"] + totals["quarantined"]),
-        str(totals["failed"]),
+        run["state"] or "DAMAGED",
+        (run["started_at"] or "")[:19],
+        str(totals.get("stored", "")),
+        str(totals["blocked"] + totals["quarantined"]) if totals else "",
+        str(totals.get("failed", "")),
         run["root_url"],
     )

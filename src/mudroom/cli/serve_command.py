@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
-from mudroom.assembly.agents import serve_agents
 from mudroom.cli.options import CommonOptions, common_options
+from mudroom.cli.teaching import TeachingCommand
 from mudroom.cli.work import run_work
+from mudroom.mcp.house import serve_agents
 
 __all__ = ["command"]
 
 
-@click.command("serve")
+@click.command("serve", cls=TeachingCommand)
 @common_options
 def command() -> None:
-    r"""Serve agents over MCP on standard input and output.
+    """Serve agents over MCP on standard input and output.
 
-    \b
     A client starts it itself; its configuration names the command:
     {"mcpServers": {"mudroom": {"command": "mudroom", "args": ["serve"]}}}
 
     An agent gets accepted documents, fenced as untrusted; of a withheld page its number,
-    origin and code.
+    origin and code. Of your exceptions only those in mcp.allow_origins are open to it.
+
+    Exit status: 0 when the client leaves, 130 cancelled.
     """
-    run_work(serve_agents(CommonOptions.current().load()))
+    common = CommonOptions.current()
+    settings = common.load()
+    if sys.stdin.isatty():
+        common.voice().say("note", "an MCP client is expected on standard input; Ctrl-C ends")
+    run_work(serve_agents(settings))

@@ -11,9 +11,10 @@ import click
 
 from mudroom.address import parse_url, registrable_domain
 
-__all__ = ["FileTarget", "Target", "UrlTarget", "read_targets"]
+__all__ = ["STANDARD_INPUT", "FileTarget", "Target", "UrlTarget", "complete_url", "read_targets"]
 
 _MAX_LIST_BYTES = 64 * 1024 * 1024
+STANDARD_INPUT = Path("-")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,16 @@ class FileTarget:
 Target = UrlTarget | FileTarget
 
 
+def complete_url(name: str) -> UrlTarget:
+    """A word that can only mean a URL, with https:// put before it where it begins with a host."""
+    if "://" in name:
+        return UrlTarget(untrusted_url=name)
+    completed = f"https://{name}"
+    if parse_url(name) is None and parse_url(completed) is not None:
+        return UrlTarget(untrusted_url=completed, is_completed=True)
+    return UrlTarget(untrusted_url=name)
+
+
 def read_targets(words: tuple[str, ...], list_file: str | None) -> tuple[Target, ...]:
     """The targets in order. Raises click.UsageError when there is none, or the list cannot be read."""
     names = list(words)
@@ -52,7 +63,7 @@ def _recognise(name: str) -> Target:
     message about the missing file helps more than one about a name that does not resolve.
     """
     if name == "-":
-        return FileTarget(path=Path("-"))
+        return FileTarget(path=STANDARD_INPUT)
     if "://" in name:
         return UrlTarget(untrusted_url=name)
     if os.path.lexists(name) or name.startswith((".", "/", "~")):

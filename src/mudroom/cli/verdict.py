@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from mudroom.cli.console import Voice
-from mudroom.errors import CODES
+from mudroom.cli.exits import ExitStatus
+from mudroom.errors import CODES, Code
 from mudroom.intake import Blocked, Failed, Outcome, Quarantined, Stored
 from mudroom.model import Decision, Finding, Hiding
 
-__all__ = ["describe_decision", "describe_size", "tell_outcome"]
+__all__ = [
+    "REFUSALS",
+    "describe_decision",
+    "describe_size",
+    "judge_outcomes",
+    "tell_failure",
+    "tell_outcome",
+]
+
+REFUSALS = frozenset(
+    {
+        Code.INVALID_URL,
+        Code.INVALID_SCHEME,
+        Code.CREDENTIALS,
+        Code.INVALID_HOST,
+        Code.DENIED_HOST,
+        Code.INVALID_PORT,
+        Code.DENIED_ADDRESS,
+        Code.ROBOTS_DENIED,
+    }
+)
+"""Codes by which a URL that was asked for is refused: a verdict, where other failures are none."""
 
 _NOTHING_FOUND = "no findings (known patterns only)"
 _MAX_SHOWN = 12
@@ -31,6 +54,22 @@ _HIDINGS = {
 }
 
 
+def judge_outcomes(outcomes: Iterable[Outcome]) -> ExitStatus:
+    """The status of several: a negative verdict outweighs a failure, a failure outweighs success."""
+    worst = ExitStatus.DONE
+    for outcome in outcomes:
+        match outcome:
+            case Blocked() | Quarantined():
+                return ExitStatus.NEGATIVE
+            case Failed() if outcome.code in REFUSALS:
+                return ExitStatus.NEGATIVE
+            case Failed():
+                worst = ExitStatus.FAILED
+            case Stored():
+                pass
+    return worst
+
+
 def tell_outcome(outcome: Outcome, voice: Voice, workspace: Path) -> None:
     """Where it came from, what was decided and why, where it lies, what to do next."""
     match outcome:
@@ -48,9 +87,16 @@ def tell_outcome(outcome: Outcome, voice: Voice, workspace: Path) -> None:
                 voice.say("help", CODES[outcome.code].advice)
             _tell_record(outcome, voice, workspace)
         case Failed():
-            voice.insist("FAILED", f"{outcome.facts.requested_url}  {outcome.code.value}")
-            voice.say("because", outcome.message)
-            voice.say("help", CODES[outcome.code].advice)
+            tell_failure(outcome.facts.requested_url, outcome.code, outcome.message, voice)
+            if outcome.facts.source_ref is not None:
+                voice.say("cite", outcome.facts.source_ref)
+
+
+def tell_failure(name: str, code: Code, message: str, voice: Voice) -> None:
+    """What could not be had, why, and what to do."""
+    voice.insist("FAILED", f"{name}  {code.value}")
+    voice.say("because", message)
+    voice.say("help", CODES[code].advice)
 
 
 def describe_decision(decision: Decision, findings: tuple[Finding, ...]) -> str:
@@ -73,9 +119,11 @@ def _tell_stored(outcome: Stored, voice: Voice, workspace: Path) -> None:
     if facts.hops:
         last = facts.hops[-1]
         where = last.url.split("/")[2]
+        took = "" if facts.duration_seconds is None else f", {facts.duration_seconds:.1f} s"
         voice.say(
             "from",
-            f"{where}, {last.address} pinned, {last.protocol} {last.status}, {describe_size(facts.size_bytes)}",
+            f"{where}, {last.address} pinned, {last.protocol} {last.status}, "
+            f"{describe_size(facts.size_bytes)}{took}",
         )
         for hop in facts.hops[:-1] if voice.is_verbose else ():
             voice.say("hop", f"{hop.status} {hop.url} at {hop.address}")
@@ -96,7 +144,7 @@ def _tell_withheld(label: str, what: str, outcome: Blocked | Quarantined, voice:
     findings = sorted(outcome.findings, key=lambda finding: (-finding.severity, finding.id, finding.line))
     lines = dict.fromkeys(_describe_finding(finding) for finding in findings)
     for severity, text in list(lines)[:_MAX_SHOWN]:
-        voice.say(f"  {severity}", text)
+        voice.say(f"  {severity:<8}", text)
     if len(lines) > _MAX_SHOWN:
         voice.say("", f"and {len(lines) - _MAX_SHOWN} more")
 
@@ -107,7 +155,7 @@ def _describe_finding(finding: Finding) -> tuple[str, str]:
     hiding = _HIDINGS[finding.hiding]
     decoded = "encoded" if finding.is_decoded else ""
     parts = [part for part in (place, channel, hiding, decoded) if part]
-    return finding.severity.name, f"{finding.id:<12}{', '.join(parts)}"
+    return finding.severity.name, f"{finding.id:<12} {', '.join(parts)}"
 
 
 def _tell_record(outcome: Outcome, voice: Voice, workspace: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import IntEnum, unique
 from typing import NamedTuple
 
-__all__ = ["BREAK", "END", "Block", "BlockKind", "Cell", "Edge", "Inline", "Mark", "close_mark", "open_mark"]
+__all__ = ["BREAK", "END", "Block", "BlockKind", "Cell", "Edge", "Inline", "Mark", "close_of", "open_mark"]
 
 
 @unique
@@ -49,9 +49,9 @@ def open_mark(mark: Mark) -> Edge:
     return _OPEN[mark]
 
 
-def close_mark(mark: Mark) -> Edge:
-    """The end of a mark."""
-    return _CLOSE[mark]
+def close_of(edge: Edge) -> Edge:
+    """The end of what an edge begins."""
+    return Edge(Mark.LINK, is_open=False, href=edge.href) if edge.mark is Mark.LINK else _CLOSE[edge.mark]
 
 
 @unique

@@ -18,8 +18,8 @@ from mudroom.model import Hiding
 __all__ = ["hidden_by_sheets"]
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
-_BRACED_STRING = re.compile(r'"[^"\n]*[{}][^"\n]*"|\'[^\'\n]*[{}][^\'\n]*\'')
-_CHUNK = re.compile(r"([^{}]*)([{}])")
+_STRING = re.compile(r'"[^"\n]*"|\'[^\'\n]*\'')
+_BRACE = re.compile(r"([{}])")
 _DYNAMIC_NOT = re.compile(r":not\(\s*:(?:focus|active|hover|focus-within|focus-visible|target)\s*\)")
 _DYNAMIC = re.compile(
     r":(?:hover|focus|active|target|visited|checked|focus-within|focus-visible|popover-open|modal)|::"
@@ -110,22 +110,26 @@ def _drop_overridden(
 
 
 def _parse_rules(untrusted_sheet: str) -> Iterator[_Rule]:
-    text = _BRACED_STRING.sub('""', _COMMENT.sub(" ", untrusted_sheet))
+    text = _STRING.sub(_without_braces, _COMMENT.sub(" ", untrusted_sheet))
     contexts: list[str | None] = []
     order = 0
-    for match in _CHUNK.finditer(text):
-        if match[2] == "{":
-            prelude = match[1].rpartition(";")[2].strip()
-            contexts.append(_enter(prelude, contexts))
+    chunks = _BRACE.split(text)
+    for words, brace in zip(chunks[::2], chunks[1::2], strict=False):
+        if brace == "{":
+            contexts.append(_enter(words.rpartition(";")[2].strip(), contexts))
             continue
         selectors = contexts.pop() if contexts else None
         if not selectors or selectors == "@":
             continue
-        verdict = judge_declarations(match[1].strip())
+        verdict = judge_declarations(words.strip())
         if verdict.hiding or verdict.shows:
             for selector in _split_selectors(selectors):
                 order += 1
                 yield _Rule(selector, _specificity(selector, order, verdict), verdict)
+
+
+def _without_braces(match: re.Match[str]) -> str:
+    return '""' if "{" in match[0] or "}" in match[0] else match[0]
 
 
 def _enter(prelude: str, contexts: list[str | None]) -> str | None:

@@ -17,6 +17,7 @@ from turbohtml import (
     ProcessingInstruction,
     SelectorSyntaxError,
     Text,
+    XPath,
     parse,
     parse_xml,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "Node",
     "ProcessingInstruction",
     "Text",
+    "XPath",
     "parse_html",
     "parse_well_formed",
     "select",

@@ -23,6 +23,7 @@ class Chain:
     """A request and the redirects that it has followed so far."""
 
     __slots__ = (
+        "_answering",
         "_first",
         "_normalized",
         "_policy",

@@ -120,7 +120,7 @@ class Intake:
             case AcceptedDocument():
                 return await self._store(verdict, arrival, trail, run)
             case QuarantinedDocument():
-                return await self._quarantine(verdict, trail, run)
+                return await self._quarantine(verdict, arrival, trail, run)
             case BlockedDocument():
                 return await self._block(verdict, report, document.provenance, trail, run)
 
@@ -291,12 +291,16 @@ class Intake:
         verdict = decide(document, exposed, report, self._parts.policy, digest=digest_scan_request)
         return verdict, report
 
-    async def _store(
-        self, accepted: AcceptedDocument, arrival: _Arrival, trail: Trail, run: RunWriter
-    ) -> Stored:
+    async def _keep_late(self, arrival: _Arrival, trail: Trail) -> None:
+        """The bytes of a document that is kept, where only those are (archive.keep = accepted)."""
         if self._parts.keep is KeepRule.ACCEPTED:
             await self._parts.archive.commit(arrival.prepared)
             trail.add(source_ref=arrival.prepared.source_ref)
+
+    async def _store(
+        self, accepted: AcceptedDocument, arrival: _Arrival, trail: Trail, run: RunWriter
+    ) -> Stored:
+        await self._keep_late(arrival, trail)
         stored = await run.store(accepted, _note(trail))
         trail.add(path=stored.path)
         trail.enter(PageState.STORED)
@@ -312,7 +316,10 @@ class Intake:
             link_scope=arrival.link_scope,
         )
 
-    async def _quarantine(self, kept: QuarantinedDocument, trail: Trail, run: RunWriter) -> Quarantined:
+    async def _quarantine(
+        self, kept: QuarantinedDocument, arrival: _Arrival, trail: Trail, run: RunWriter
+    ) -> Quarantined:
+        await self._keep_late(arrival, trail)
         stored = await run.quarantine(kept, _note(trail))
         trail.add(path=stored.path)
         trail.enter(PageState.QUARANTINED)
@@ -327,6 +334,9 @@ class Intake:
         run: RunWriter,
     ) -> Blocked:
         findings = report.findings if report else ()
+        # With archive.keep = accepted the reference was only prepared: nothing of a withheld page is kept.
+        provenance = replace(provenance, source_ref=trail.facts.source_ref)
+        blocked = replace(blocked, source_ref=trail.facts.source_ref)
         await run.record_blocked(blocked, replace(_note(trail), findings=findings, provenance=provenance))
         trail.enter(PageState.BLOCKED, blocked.code)
         return Blocked(

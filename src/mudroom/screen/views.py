@@ -60,7 +60,7 @@ def _compile(pattern: str) -> re2._Regexp:
 _CORE = _compile(
     r"\b(?:ignore|disregard|forget|override|bypass|instructions?|prompts?|password|assistant|reveal|system|guidelines)\b"
 )
-_SPACED = _compile(r"\b(?:[a-z0-9][ \t._*|/\-]{1,3}){9,}[a-z0-9]\b")
+_SPACED = _compile(r"\b(?:[a-z0-9][ \t._*|/\\\-]{1,3}){9,}[a-z0-9]\b")
 _ROT13 = bytes.maketrans(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
     codecs.encode("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", "rot13").encode(),
@@ -69,7 +69,7 @@ _LEET = (
     bytes.maketrans(b"01345789@$!|+", b"oieastbgasiit"),
     bytes.maketrans(b"013456789@$!|+", b"oleasgtbgaslit"),
 )
-_SPACERS = b" \t._*|/-"
+_SPACERS = b" \t._*|/-\\"
 
 
 def build_views(text: bytes, limits: ScanLimits) -> Iterator[View]:
@@ -84,7 +84,7 @@ def _build(text: bytes, depth: int, budget: _Budget) -> Iterator[View]:
     plain = text
     locate: Locate = _same
     if needs_fold(text):
-        plain = fold_text(text.decode()).encode()
+        plain = fold_text(text)
         if plain != text:
             locate = _map_lines(plain, text)
             yield View(plain, locate)

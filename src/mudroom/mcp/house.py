@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mudroom import __version__
-from mudroom.address import ExceptionScope
+from mudroom.address import ExceptionScope, parse_url, site_of
 from mudroom.assembly.house import House, open_house
 from mudroom.errors import Code, GuestFailed
 from mudroom.intake import Outcome
-from mudroom.mcp import AgentParts, ExcerptVerdict, McpOptions, serve
+from mudroom.mcp.options import McpOptions
+from mudroom.mcp.ports import AgentParts, ExcerptVerdict
+from mudroom.mcp.server import serve
 from mudroom.model import ExposedForm, ExposedText, Initiator, ScanRequest, SecurityText
 from mudroom.screen import judge_findings
 from mudroom.settings import Settings
@@ -49,7 +51,9 @@ class _AgentHouse:
         request = ScanRequest(
             exposed=(ExposedText(form=ExposedForm.MARKDOWN, text=text),), security_text=_NO_TEXT
         )
-        report = await self._house.guests.scan(request, site=final_url, run_id=run_id)
+        url = parse_url(final_url)
+        site = site_of(url) if url is not None else final_url
+        report = await self._house.guests.scan(request, site=site, run_id=run_id)
         if report.request_sha256 != digest_scan_request(request):
             raise GuestFailed(Code.GUEST_PROTOCOL, "the scanner answered for another text")
         decision, _ = judge_findings(report.findings)
