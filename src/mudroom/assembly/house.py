@@ -217,8 +217,12 @@ async def open_house(
 
 
 def _show_name(path: Path) -> str:
-    """A file's name as a record can hold it: bytes that are no text are shown as escapes."""
-    return path.name.encode("utf-8", "backslashreplace").decode()
+    """A file's name as a record can hold it: bytes that are no text, and signs that act, as escapes."""
+    name = path.name or str(path)
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "backslashreplace").decode()
+        for char in name
+    )
 
 
 def _read_input(path: Path, stream: BinaryIO | None, max_bytes: int) -> bytes:

