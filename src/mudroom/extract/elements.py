@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from mudroom.extract.cells import caption, cell, input_control, integer, row, select_control, spaced, table
+from mudroom.extract.declarations import judge_declarations
 from mudroom.extract.display import BREAK, Edge, Mark, open_mark
 from mudroom.extract.reader import Closer, Handler, Handlers, TreeReader, skip
 from mudroom.extract.tags import BLOCKS, HEADINGS, MARKS, VOID_FALLBACKS, pick_language
@@ -13,6 +14,7 @@ from mudroom.extract.unseen import (
     annotation,
     frame,
     meta,
+    noscript,
     note_link,
     note_url,
     other_node,
@@ -65,7 +67,7 @@ def _anchor(reader: TreeReader, element: Element) -> Closer | None:
     shown = reader.links.shown(href)
     if not shown:
         return None
-    if isinstance(last := reader.last_part(), Edge) and last.mark is Mark.LINK and not last.is_open:
+    if reader.is_behind_link():
         reader.put(" ", element)
     return reader.begin_mark(Edge(Mark.LINK, is_open=True, href=shown))
 
@@ -210,15 +212,28 @@ def _summary(reader: TreeReader, _element: Element) -> Closer:
     return end
 
 
-def _svg(reader: TreeReader, _element: Element) -> Closer:
-    before, reader.channel = reader.channel, Channel.SVG
-    reader.put(" ", _element)
+def _svg(reader: TreeReader, element: Element) -> Closer:
+    """A drawing: a sign among words, or, where it holds text, a block of its own."""
+    before = reader.channel
+    if element.find("text") is None and element.find("foreignobject") is None:
+        reader.put(" ", element)
+    else:
+        reader.flush()
+    reader.channel = Channel.SVG
 
     def end() -> None:
+        if element.find("text") is not None:
+            reader.flush()
         reader.channel = before
-        reader.put(" ", _element)
 
     return end
+
+
+def _dialog(reader: TreeReader, element: Element) -> Closer:
+    is_shown = Hiding.DISPLAY_NONE in judge_declarations(element.attr("style") or "").shows
+    if "open" in element.attrs or is_shown:
+        return _block(reader, element)
+    return reader.begin_hiding(Hiding.DISPLAY_NONE)
 
 
 def _verbatim_block(reader: TreeReader, element: Element) -> Closer:
@@ -247,7 +262,7 @@ _NEVER_SHOWN: dict[str, Handler] = {
     "meta": meta,
     "title": title,
     "template": unrendered(Channel.TEMPLATE),
-    "noscript": unrendered(Channel.NOSCRIPT),
+    "noscript": noscript,
     **dict.fromkeys(VOID_FALLBACKS, unrendered(Channel.EMBEDDED)),
     "datalist": unrendered(Channel.FORM),
     "frame": frame,
@@ -286,6 +301,7 @@ HANDLERS = Handlers(
         "caption": caption,
         "dd": _description,
         "details": _details,
+        "dialog": _dialog,
         "dt": _term,
         "hr": _rule,
         "img": _image,

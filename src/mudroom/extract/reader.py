@@ -13,7 +13,7 @@ from enum import IntEnum, unique
 
 from mudroom.extract.attributes import AttributeReader
 from mudroom.extract.builder import DisplayBuilder
-from mudroom.extract.display import Block, BlockKind, Edge, close_of
+from mudroom.extract.display import Block, BlockKind, Edge, Mark, close_of
 from mudroom.extract.limits import ExtractLimits, limit_passed
 from mudroom.extract.links import LinkCollector
 from mudroom.extract.security import SecurityCollector
@@ -239,6 +239,11 @@ class TreeReader:
         """The string that the run ends with."""
         last = self._run.parts[-1] if self._run.parts else ""
         return last if isinstance(last, str) else ""
+
+    def is_behind_link(self) -> bool:
+        """Whether a link has just ended, with nothing behind it."""
+        last = self._run.parts[-1] if self._run.parts else None
+        return isinstance(last, Edge) and last.mark is Mark.LINK and not last.is_open
 
     def last_part(self) -> str | Edge | None:
         """What the visible run ends with, blank strings aside."""

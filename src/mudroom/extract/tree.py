@@ -40,8 +40,12 @@ __all__ = [
 
 
 def parse_html(untrusted_text: str) -> Document:
-    """The tree a browser builds of a page whose scripts have not run; any text has one. Source: WHATWG HTML 13.2."""
-    return parse(untrusted_text)
+    """The tree a browser builds of a page before its scripts run; any text has one.
+
+    Scripting is on, as it is for a person: what stands in noscript is text there, and is read apart.
+    Source: WHATWG HTML 13.2.
+    """
+    return parse(untrusted_text, scripting=True)
 
 
 def parse_well_formed(untrusted_text: str) -> Document | None:

@@ -9,13 +9,14 @@ from urllib.parse import unquote, unquote_to_bytes
 
 from mudroom.extract.reader import Closer, Handler, TreeReader, skip
 from mudroom.extract.scripts import json_strings, prose_of_script, prose_of_style
-from mudroom.extract.tree import CData, Comment, Element, Node, ProcessingInstruction, parse_html
+from mudroom.extract.tree import CData, Comment, Doctype, Element, Node, ProcessingInstruction, parse_html
 from mudroom.model import Channel, Hiding
 
 __all__ = [
     "annotation",
     "frame",
     "meta",
+    "noscript",
     "note_link",
     "note_url",
     "other_node",
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 _MAX_DATA_CHARS = 1 << 20
+_MAX_DOCTYPE = 120  # the longest that any version of HTML asks for
 _REFRESH = re.compile(
     r"[\d.\s]{0,64}[;,]\s{0,64}(?:url\s{0,64}=\s{0,64})?[\"']?([^\"'\s]{1,4096})", re.IGNORECASE
 )
@@ -126,13 +128,25 @@ def unrendered(channel: Channel) -> Handler:
 
 
 def _srcdoc(reader: TreeReader, element: Element, srcdoc: str) -> None:
-    """A document in an attribute: its text, and the comments and attributes in it."""
+    _embedded(reader, element, srcdoc, Channel.EMBEDDED)
+
+
+def noscript(reader: TreeReader, element: Element) -> Closer:
+    """What a person without scripts would see: a document of its own, kept as text in the page."""
+    if element.find() is not None:
+        return reader.begin_hiding(Hiding.NOT_RENDERED, Channel.NOSCRIPT)
+    _embedded(reader, element, element.text, Channel.NOSCRIPT)
+    return skip
+
+
+def _embedded(reader: TreeReader, element: Element, untrusted_html: str, channel: Channel) -> None:
+    """A document inside a document: its text, and the comments and attributes in it."""
     if reader.embedded_left <= 0:
-        reader.security.add(Channel.EMBEDDED, Hiding.NOT_RENDERED, element.source_line or 0, srcdoc)
+        reader.security.add(channel, Hiding.NOT_RENDERED, element.source_line or 0, untrusted_html)
         return
     reader.embedded_left -= 1
-    leave = reader.begin_hiding(Hiding.NOT_RENDERED, Channel.EMBEDDED)
-    reader.read(parse_html(srcdoc))
+    leave = reader.begin_hiding(Hiding.NOT_RENDERED, channel)
+    reader.read(parse_html(untrusted_html))
     leave()
     reader.embedded_left += 1
 
@@ -173,3 +187,7 @@ def other_node(reader: TreeReader, node: Node, parent: Element | None) -> None:
         reader.put(node.data, parent)
     elif isinstance(node, ProcessingInstruction):
         reader.security.add(Channel.INSTRUCTION, Hiding.NOT_RENDERED, line, f"{node.target} {node.data}")
+    elif isinstance(node, Doctype):
+        words = f"{node.name} {node.public_id or ''} {node.system_id or ''}"
+        if len(words) > _MAX_DOCTYPE:
+            reader.security.add(Channel.INSTRUCTION, Hiding.NOT_RENDERED, line, words)
