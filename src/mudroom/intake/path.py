@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from mudroom.address import AllowedUrl, ExceptionScope, ParsedUrl, judge_url, parse_url, site_of
+from mudroom.address import AllowedUrl, ExceptionScope, judge_url, parse_url, site_of
 from mudroom.corpus import FailedRecord, PageNote, RunWriter
 from mudroom.errors import (
     Code,
