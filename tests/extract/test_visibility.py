@@ -88,6 +88,7 @@ def test_text_that_a_person_can_read_is_shown(read: Read, strings: Strings, styl
         (f"<style>.x{{display:block}} p.x{{display:none}} .x{{display:block}}</style><p class=x>{SECRET}", Hiding.DISPLAY_NONE),
         (f"<style>.x:not(:focus){{position:absolute;left:-10000px}}</style><a class=x>{SECRET}</a>", Hiding.OFF_SCREEN),
         (f"<style>.x{{display:none!important}}</style><p class=x style='display:block'>{SECRET}", Hiding.DISPLAY_NONE),
+        (f"<style>.a{{opacity:0}} p#b{{display:none}} .c{{display:block}}</style><i class=a></i><p id=b class=c>{SECRET}", Hiding.DISPLAY_NONE),
         (f"<div hidden><ul><li>{SECRET}</ul></div>", Hiding.HIDDEN_ATTRIBUTE),
         (f"<style>p{{content:'}}'}} .x{{font-size:0}}</style><p class=x>{SECRET}", Hiding.FONT_SIZE),
     ],
