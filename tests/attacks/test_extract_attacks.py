@@ -78,6 +78,7 @@ def test_no_image_and_no_markup_comes_out_of_any_page(html: str) -> None:
         (f"<p id='{PAYLOAD} {'x' * 60}'>", "text/html"),
         (f"<link rel=icon title='{PAYLOAD}'>", "text/html"),
         (f"<a href='https://x.org/{PAYLOAD.replace(' ', '%20')}'>x</a>", "text/html"),
+        (f"<a href='/?q={PAYLOAD.replace(' ', '%252520')}'>x</a>", "text/html"),
         (f"<![CDATA[{PAYLOAD}]]>", "text/html"),
         (f"<svg><![CDATA[{PAYLOAD}]]></svg>", "text/html"),
         (f"x</p {PAYLOAD}>", "text/html"),

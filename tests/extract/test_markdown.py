@@ -32,7 +32,7 @@ ROWS = [
     ("items of two paragraphs", "<ul><li><p>a<p>b<li>c</ul>", "- a\n\n  b\n\n- c"),
     ("code in an item", "<ol><li>a<pre>x\n y</pre></ol>", "1. a\n\n   ```\n   x\n    y\n   ```"),
     ("two lists stay two", "<ul><li>a</ul><ul><li>b</ul>", "- a\n\n* b"),
-    ("an empty item", "<ul><li><li>b</ul>", "-\n- b"),
+    ("an empty item is none", "<ul><li><li>b</ul><ol><li><li>c</ol>", "- b\n\n2. c"),
     ("an item without a list", "<li>a", "- a"),
     ("terms and what they mean", "<dl><dt>Hook<dd>holds a coat<dd>or a bag<dt>Mat</dl>", "- Hook\n\n  holds a coat\n\n  or a bag\n\n- Mat"),
     ("a heading in an item", "<ul><li><h3>a</h3>b</ul>", "- ### a\n\n  b"),

@@ -37,6 +37,7 @@ class Edge(NamedTuple):
 
 
 BREAK = Edge(Mark.BREAK, is_open=True)
+_LINK = Mark.LINK
 _OPEN = {mark: Edge(mark, is_open=True) for mark in Mark}
 _CLOSE = {mark: Edge(mark, is_open=False) for mark in Mark}
 
@@ -51,7 +52,7 @@ def open_mark(mark: Mark) -> Edge:
 
 def close_of(edge: Edge) -> Edge:
     """The end of what an edge begins."""
-    return Edge(Mark.LINK, is_open=False, href=edge.href) if edge.mark is Mark.LINK else _CLOSE[edge.mark]
+    return Edge(_LINK, False, edge.href) if edge.mark is _LINK else _CLOSE[edge.mark]
 
 
 @unique

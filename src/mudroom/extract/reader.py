@@ -125,10 +125,20 @@ class TreeReader:
                 elif type(node) is Element:
                     left -= 1
                     inner = enter(node)
-                    if inner is not skip:
+                    if inner is skip:
+                        continue
+                    children = node.children
+                    if len(children) == 1 and type(child := children[0]) is Text:
+                        # Most elements hold one string: the loop below would cost twice as much.
+                        run = self._run
+                        run.element = run.element or node
+                        run.parts.append(child.data)
+                    elif children:
                         stack.append((nodes, closer, element))
-                        nodes, closer, element = iter(node), inner, node
+                        nodes, closer, element = iter(children), inner, node
                         break
+                    if inner:
+                        inner()
                 elif type(node) is DocumentFragment:
                     stack.append((nodes, closer, element))
                     nodes, closer = iter(node), None
@@ -141,7 +151,7 @@ class TreeReader:
                 if not stack:
                     break
                 nodes, closer, element = stack.pop()
-            if len(stack) > max_depth or left < 0:
+            if len(stack) >= max_depth or left < 0:
                 raise limit_passed("it has too many elements, or nests them too deep")
         self.flush()
 

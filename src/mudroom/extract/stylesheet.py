@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from mudroom.extract.declarations import StyleVerdict, judge_declarations
 from mudroom.extract.limits import limit_passed
 from mudroom.extract.tree import Document, Element, select
-from mudroom.model import Hiding
 
 __all__ = ["hidden_by_sheets"]
 
@@ -30,7 +29,6 @@ _COSTLY = re.compile(r"[~+]|:has|:nth|:is|:where")
 _WIDTH = re.compile(r"\(\s*(min|max)-width\s*:\s*([\d.]{1,9})(px|em|rem)\s*\)")
 _VIEWPORT = 1280.0
 _COSTLY_FACTOR = 50
-_OVERRIDABLE = (Hiding.DISPLAY_NONE, Hiding.VISIBILITY_HIDDEN, Hiding.OPACITY, Hiding.FONT_SIZE)
 _HIDES = re.compile(
     r"none|hidden|collapse|opacity|font|indent|clip|left|top|right|bottom|margin|transform|scale|transparent",
     re.IGNORECASE,
@@ -97,8 +95,9 @@ def _drop_overridden(
 ) -> None:
     """Forget elements that a stronger rule shows again."""
     weakest = min(rule.key for rule in found.values())
+    ways = {rule.verdict.hiding for rule in found.values()}
     for rule in showing:
-        if rule.key < weakest or not rule.verdict.shows.intersection(_OVERRIDABLE):
+        if rule.key < weakest or rule.verdict.shows.isdisjoint(ways):
             continue
         budget.spend(rule.selector)
         for element in select(document, rule.selector):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from binascii import Error as Base64Error
-from urllib.parse import unquote, unquote_to_bytes
+from urllib.parse import unquote_to_bytes
 
+from mudroom.extract.names import decode_url
 from mudroom.extract.reader import Closer, Handler, TreeReader, skip
 from mudroom.extract.scripts import json_strings, prose_of_script, prose_of_style
 from mudroom.extract.tree import CData, Comment, Doctype, Element, Node, ProcessingInstruction, parse_html
@@ -47,7 +48,7 @@ def note_url(reader: TreeReader, element: Element, url: str) -> None:
     line = element.source_line or 0
     if url.lstrip()[:5].lower() == "data:":
         reader.security.add(Channel.EMBEDDED, Hiding.NOT_RENDERED, line, _decode_data(url))
-    elif " " in (decoded := unquote(url[:_MAX_DATA_CHARS])) or url.lstrip()[:11].lower() == "javascript:":
+    elif " " in (decoded := decode_url(url[:_MAX_DATA_CHARS])) or url.lstrip()[:11].lower() == "javascript:":
         reader.security.add(Channel.URL, reader.hiding or Hiding.NOT_RENDERED, line, decoded)
 
 
