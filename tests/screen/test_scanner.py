@@ -147,6 +147,21 @@ def test_hiddenness_alone_never_alarms(scanner: Scanner, hiding: Hiding) -> None
     assert scanner.scan(request(*(piece(text, hiding=hiding) for text in texts))) == ()
 
 
+SPOKEN_OF = "AI assistants must be switched off before the exam, please tell the office."
+
+
+def test_rules_for_hidden_text_leave_visible_text_alone(scanner: Scanner) -> None:
+    assert scanner.scan(request(piece(SPOKEN_OF), markdown=SPOKEN_OF)) == ()
+    hidden = scanner.scan(request(piece(SPOKEN_OF, hiding=Hiding.OFF_SCREEN)))
+    assert {finding.id for finding in hidden} == {"CONCEAL-001"}
+
+
+@pytest.mark.parametrize("beside", ["\u2764\ufe0f", "soft\u00adhyphen", "n0te", "%20%41", "&amp;", "ﬁne"])
+def test_another_form_of_visible_words_says_nothing_new(scanner: Scanner, beside: str) -> None:
+    text = f"{beside} {SPOKEN_OF} {beside}"
+    assert scanner.scan(request(piece(text), markdown=text)) == ()
+
+
 def test_words_in_code_quotation_or_discussion_weigh_one_level_less_and_never_nothing(
     scanner: Scanner,
 ) -> None:

@@ -5,6 +5,7 @@ Line breaks stay where they are, so that a line of the folded text is a line of 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import re2
@@ -47,16 +48,16 @@ _LOOKALIKES = str.maketrans(
 _SMALL_CAPITALS = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnoprstuvwyz")
 _SQUARED = {0x1F130 + n: 65 + n for n in range(26)} | {0x1F150 + n: 65 + n for n in range(26)}
 _SQUARED |= {0x1F170 + n: 65 + n for n in range(26)}
+_STRIP = dict.fromkeys(code for codes in _INVISIBLE for code in codes)
 _UNDRESS = _SQUARED | _SMALL_CAPITALS
 _FOREIGN = "".join(chr(code) for code in sorted(_LOOKALIKES))
-_MIXED = f"[A-Za-z]+[{_FOREIGN}][A-Za-z{_FOREIGN}]*|[{_FOREIGN}]+[A-Za-z][A-Za-z{_FOREIGN}]*"
-_ANSI = r"\x1b\[[0-9;?]*[A-Za-z]"
+_ANSI = r"\x1b\[[0-9;?]{0,40}[A-Za-z]"
 
 _NEEDS = _compile(f"[{_INVISIBLE_CLASS}{_DRESSED_CLASS}]|[A-Za-z][{_FOREIGN}]|[{_FOREIGN}][A-Za-z]|\\x1b")
-_MIXED_WORD = _compile(_MIXED)
-_INVISIBLE_RUN = _compile(f"[{_INVISIBLE_CLASS}]+")
+# One class in a row, so linear in any engine.
+_WORD = re.compile(f"[A-Za-z{_FOREIGN}]+")
 _DRESSED = _compile(f"[{_DRESSED_CLASS}]|[A-Za-z][\\x{{a730}}\\x{{a731}}]")
-_ANSI_SEQUENCE = _compile(_ANSI)
+_ANSI_SEQUENCE = re.compile(_ANSI)
 
 
 def needs_fold(text: bytes) -> bool:
@@ -71,12 +72,16 @@ def fold_text(text: bytes) -> bytes:
     """
     if not needs_fold(text):
         return text
-    bare = bytes(_INVISIBLE_RUN.sub(b"", text))
-    if b"\x1b" in bare:
-        bare = bytes(_ANSI_SEQUENCE.sub(b"", bare))
-    folded = bare.decode()
-    if _DRESSED.search(bare) is not None:
+    folded = text.decode().translate(_STRIP)
+    if "\x1b" in folded:
+        folded = _ANSI_SEQUENCE.sub("", folded)
+    if _DRESSED.search(text) is not None:
         folded = unicodedata.normalize("NFKC", folded.translate(_UNDRESS)).translate(_MARKS)
-    if _MIXED_WORD.search(folded) is not None:
-        folded = str(_MIXED_WORD.sub(lambda match: match.group().translate(_LOOKALIKES), folded))
-    return folded.encode()
+    return _WORD.sub(_undo_lookalikes, folded).encode()
+
+
+def _undo_lookalikes(match: re.Match[str]) -> str:
+    """A word with its lookalikes undone where it also holds Latin letters: a word of one script is honest."""
+    word = match[0]
+    has_latin = bool(word.encode("ascii", "ignore"))
+    return word if word.isascii() or not has_latin else word.translate(_LOOKALIKES)

@@ -61,6 +61,7 @@ _CORE = _compile(
     r"\b(?:ignore|disregard|forget|override|bypass|instructions?|prompts?|password|assistant|reveal|system|guidelines)\b"
 )
 _SPACED = _compile(r"\b(?:[a-z0-9][ \t._*|/\\\-]{1,3}){9,}[a-z0-9]\b")
+_DIGIT_WORD = _compile(r"(?:[a-z]+[0-9@$!|+]|[0-9@$!|+]+[a-z])[a-z0-9@$!|+]*")
 _ROT13 = bytes.maketrans(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
     codecs.encode("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", "rot13").encode(),
@@ -129,15 +130,13 @@ def _turn(text: bytes) -> Iterator[View]:
 
 def _read_digits(text: bytes) -> Iterator[View]:
     """The text with digits and signs read as letters, where that makes a word of the core appear."""
+    tokens = b" ".join(text[token.start() : token.end()] for token in _DIGIT_WORD.finditer(text))
     spelled: set[bytes] = set()
-    for table in _LEET:
-        form = text.translate(table)
-        if form not in spelled and any(
-            text[match.start() : match.end()].lower() != form[match.start() : match.end()].lower()
-            for match in _CORE.finditer(form)
-        ):
-            spelled.add(form)
-            yield View(form, _same)
+    for table in _LEET if tokens else ():
+        words = tokens.translate(table)
+        if words not in spelled and _CORE.search(words):
+            spelled.add(words)
+            yield View(text.translate(table), _same)
 
 
 def _gather(text: bytes) -> Iterator[tuple[int, int, bytes]]:
