@@ -6,9 +6,11 @@ import errno
 import io
 import logging
 import os
+import signal
 import sys
 import tempfile
 import traceback
+from collections.abc import Sequence
 from types import TracebackType
 from typing import NoReturn
 
@@ -19,7 +21,7 @@ from mudroom.cli.exits import ExitStatus
 from mudroom.cli.inert import make_inert, make_inert_block
 from mudroom.errors import CODES, Code, InvalidConfig, MudroomError
 
-__all__ = ["run"]
+__all__ = ["run", "run_command"]
 
 _OUTPUT_LOST = frozenset({errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 """What a write to standard output can end in."""
@@ -34,7 +36,9 @@ def run() -> NoReturn:
             stream.reconfigure(errors="backslashreplace")
     sys.excepthook = _tell_fault
     logging.getLogger("mudroom").addHandler(_FaultHandler(logging.WARNING))
-    status = _run_command()
+    status = run_command(sys.argv[1:])
+    # All is done: a Ctrl-C that comes now must not change what the status says.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -42,10 +46,10 @@ def run() -> NoReturn:
     raise SystemExit(int(status))
 
 
-def _run_command() -> ExitStatus:
-    """Run the command; each way in which it may end is a status."""
+def run_command(arguments: Sequence[str]) -> int:
+    """The status of a command line; each way in which it may end has one, and words on stderr."""
     try:
-        result = main(prog_name="mudroom", standalone_mode=False)
+        result = main(list(arguments), prog_name="mudroom", standalone_mode=False)
     except click.ClickException as error:
         return _tell_usage(error)
     except (click.Abort, KeyboardInterrupt):
@@ -64,7 +68,7 @@ def _run_command() -> ExitStatus:
             raise
         return _tell_output_lost(error)
     # Without standalone mode click returns the status of an Exit, and otherwise what the command returned.
-    return ExitStatus(result) if isinstance(result, int) else ExitStatus.DONE
+    return result if isinstance(result, int) else ExitStatus.DONE
 
 
 def _tell_usage(error: click.ClickException) -> ExitStatus:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 
 import click
 
@@ -17,6 +18,7 @@ from mudroom.errors import MudroomError
 from mudroom.model import Severity
 from mudroom.screen import (
     RuleSet,
+    ScanLimits,
     Scanner,
     TextOptions,
     TextReport,
@@ -119,13 +121,13 @@ def command(  # noqa: PLR0913 - one parameter an option
     """
     common = CommonOptions.current()
     form = "json" if as_json else form
-    rules = load_rules()
+    rules = _load_rules()
     if list_rules:
         _show_rules(rules, form)
         return ExitStatus.DONE
     if not paths:
         raise click.UsageError("name one or more files or folders, or - for standard input")
-    scanner = Scanner(rules, common.load().screen)
+    scanner = _make_scanner(common.load().screen)
     options = TextOptions(
         min_confidence=min_confidence, is_strict=is_strict, may_suppress=not is_unsuppressed
     )
@@ -144,6 +146,17 @@ def command(  # noqa: PLR0913 - one parameter an option
     if exits == "classic":
         return _judge_classic(scan.reports, scan.failures, bar)
     return _judge(scan.reports, scan.failures, bar)
+
+
+@cache
+def _load_rules() -> RuleSet:
+    return load_rules()
+
+
+@cache
+def _make_scanner(limits: ScanLimits) -> Scanner:
+    """The scanner of these limits; it cannot change, so one a process will do."""
+    return Scanner(_load_rules(), limits)
 
 
 class _Scan:

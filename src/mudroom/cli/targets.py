@@ -80,11 +80,13 @@ def _recognise(name: str) -> Target:
         return UrlTarget(untrusted_url=name)
     if os.path.lexists(name) or name.startswith((".", "/", "~")):
         return FileTarget(path=Path(name).expanduser())
+    if _SCHEME.match(name) and not _PORT.match(name):
+        # A scheme of its own is refused with its code, rather than looked for on disk.
+        return UrlTarget(untrusted_url=name)
     completed = parse_url(f"https://{name}")
     if _PORT.match(name) or (completed is not None and _may_be_host(completed)):
         return UrlTarget(untrusted_url=f"https://{name}", is_completed=True)
-    # A scheme of its own is refused with its code, rather than looked for on disk.
-    return UrlTarget(untrusted_url=name) if _SCHEME.match(name) else FileTarget(path=Path(name))
+    return FileTarget(path=Path(name))
 
 
 def _may_be_host(url: ParsedUrl) -> bool:

@@ -108,15 +108,18 @@ class _NotBelievedError(Exception):
 
 
 def _read_trusted(path: Path) -> bytes:
-    real = path.resolve(strict=True)
+    real = Path(os.path.realpath(path, strict=True))
     descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise _NotBelievedError("is not a file")
         _check_owner(real, status)
         _check_folder(real.parent)
-        text = file.read(_MAX_CONFIG_BYTES + 1)
+        with open(descriptor, "rb", closefd=False) as file:
+            text = file.read(_MAX_CONFIG_BYTES + 1)
+    finally:
+        os.close(descriptor)
     if len(text) > _MAX_CONFIG_BYTES:
         raise _NotBelievedError(f"larger than {_MAX_CONFIG_BYTES:,} bytes; this is no settings file")
     return text
