@@ -24,10 +24,34 @@ from mudroom.intake import PageEvent
 from mudroom.model import PageState
 from mudroom.settings import load_settings
 
-WORDS = (
-    "harbour tide clock gauge letter pilot engine bridge lantern quay north wind table window "
-    "paper garden river winter market morning account ferry signal copper measure survey"
-).split()
+WORDS = [
+    "harbour",
+    "tide",
+    "clock",
+    "gauge",
+    "letter",
+    "pilot",
+    "engine",
+    "bridge",
+    "lantern",
+    "quay",
+    "north",
+    "wind",
+    "table",
+    "window",
+    "paper",
+    "garden",
+    "river",
+    "winter",
+    "market",
+    "morning",
+    "account",
+    "ferry",
+    "signal",
+    "copper",
+    "measure",
+    "survey",
+]
 FINAL = {PageState.STORED, PageState.BLOCKED, PageState.FAILED, PageState.QUARANTINED}
 
 
