@@ -97,7 +97,7 @@ FORMS = (
 
 @pytest.mark.parametrize("text", [row[1] for row in FORMS], ids=[row[0] for row in FORMS])
 def test_an_attack_is_found_in_every_form_and_blocks(scanner: Scanner, text: str) -> None:
-    # Row 90, and issue 92 of the tables: the line of the document is the one it stood in.
+    # Row 90. The line is the one of the document that it stood in.
     findings = scanner.scan(request(piece("Opening hours", line=2), piece(f"see {text} end", line=7)))
     assert judge_findings(findings)[0] is Decision.BLOCK
     assert "ROLE-001" in {finding.id for finding in findings}
@@ -186,7 +186,7 @@ def test_hidden_and_encoded_words_get_no_discount(scanner: Scanner) -> None:
 
 
 def test_a_flood_of_quotations_buys_no_discount_for_what_follows(scanner: Scanner) -> None:
-    line = f'"{ATTACK}" ' * 30
+    line = f"“{ATTACK}” " * 30
     assert worst(scanner.scan(request(markdown=line + ATTACK))) is Severity.HIGH
 
 
