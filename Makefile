@@ -10,6 +10,9 @@ VENV := .venv
 STAMP := $(VENV)/.stamp
 BIN := $(VENV)/bin
 ARGS ?=
+DATA ?=
+BENCH := .venv-bench
+BENCHMARKS := judgements fetch_cost jail_cost extraction_cost archive_cost whole_path memory
 
 .PHONY: help demo test test-all lint fix bench docs soak check lock clean
 
@@ -35,8 +38,9 @@ fix: $(STAMP) ## Format, and mend what the linter can mend
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(STAMP) ## Measure against peers; each benchmark prints ratios
-	@set -e; for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python "$$file" $(ARGS); done
+bench: $(BENCH)/.stamp ## Measure against peers; each benchmark prints ratios (DATA=DIR for the screening sets)
+	@set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(BENCH)/bin/python "benchmarks/$$name.py"; done
+	@if [ -n "$(DATA)" ]; then $(BENCH)/bin/python benchmarks/screening.py --data "$(DATA)"; fi
 
 docs: $(STAMP) ## Check links, examples and generated pages of the documentation
 	$(BIN)/python docs/generate.py --check
@@ -51,7 +55,11 @@ lock: $(STAMP) ## Resolve the dependencies again and pin them by hash (needs uv)
 	requirements/lock.sh
 
 clean: ## Remove the environment and all caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
+	rm -rf $(VENV) $(BENCH) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
+
+$(BENCH)/.stamp: pyproject.toml requirements/bench.txt requirements/make_venv.sh
+	@requirements/make_venv.sh $(BENCH) requirements/bench.txt
+	@touch $@
 
 $(STAMP): pyproject.toml requirements/dev.txt requirements/make_venv.sh
 	@requirements/make_venv.sh $(VENV)

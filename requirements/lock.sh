@@ -1,6 +1,6 @@
 #!/bin/sh
 # Resolve the dependencies of pyproject.toml and pin them by hash, for every platform and Python at once:
-# run.txt for those who install mudroom alone, dev.txt for this checkout.
+# run.txt for those who install mudroom alone, dev.txt for this checkout, bench.txt with the peers to measure against.
 set -eu
 cd "$(dirname "$0")/.."
 if ! command -v uv >/dev/null 2>&1; then
@@ -13,3 +13,4 @@ compile() {
 }
 compile --output-file requirements/run.txt
 compile --extra testing --group dev --constraint requirements/run.txt --output-file requirements/dev.txt
+compile --extra testing --group dev --group bench --constraint requirements/dev.txt --output-file requirements/bench.txt

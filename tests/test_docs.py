@@ -1,12 +1,15 @@
 import ast
+import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from mudroom.errors import CODES, Code
+from mudroom.settings import SECTIONS, load_settings, setting_fields
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -55,12 +58,40 @@ def test_every_code_has_facts_and_a_line_in_the_reference() -> None:
     assert [code for code in Code if f"| `{code}` |" not in reference] == []
 
 
+def test_every_setting_stands_in_the_reference_with_a_meaning_and_in_the_example() -> None:
+    reference = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
+    example = (ROOT / "mudroom.example.toml").read_text(encoding="utf-8")
+    for section in SECTIONS:
+        rest = reference.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+        for field in setting_fields(section):
+            assert re.search(rf"^\| `{field.name}` \| [^|]+ \| [^| ][^|]* \|", rest, re.MULTILINE), (
+                section,
+                field,
+            )
+            assert f"\n# {field.name} = " in example.partition(f"\n[{section}]\n")[2]
+
+
+def test_the_example_is_a_settings_file_that_holds_with_every_default_uncommented(tmp_path: Path) -> None:
+    example = (ROOT / "mudroom.example.toml").read_text(encoding="utf-8")
+    lines = [re.sub(r"^# (\w+ = )", r"\1", line) for line in example.splitlines() if " = …" not in line]
+    file = tmp_path / "mudroom.toml"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    file.chmod(0o600)
+    settings = load_settings({}, config=file)
+    given = {(value.section, value.key): value.value for value in settings.values}
+    assert given == {
+        (value.section, value.key): value.value for value in load_settings({"HOME": str(tmp_path)}).values
+    }
+    assert len(tomllib.loads("\n".join(lines))) == len(SECTIONS)
+
+
 def test_generated_pages_are_current() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "docs" / "generate.py", "--check"],
         check=False,
         capture_output=True,
         text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
     )
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -61,6 +61,7 @@ class PlainIntake:
             provenance=cast("Any", None),
             decision=Decision.SAFE,
             findings=(),
+            text=None,
             links=tuple(
                 Link(untrusted_href=href) for href in HREF.findall(fetched.decoded.decode(errors="replace"))
             ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -101,6 +102,16 @@ async def test_what_was_swapped_for_something_else_is_corrupt(tmp_path: Path, sw
     ref = await _filled(root)
     swap(root)
     store = FileSnapshotStore(root)
+    assert await _code(store.get(ref)) is Code.SNAPSHOT_CORRUPT
+    await store.aclose()
+
+
+async def test_a_segment_swapped_for_a_link_under_an_open_store_is_corrupt(tmp_path: Path) -> None:
+    root = tmp_path / "private" / "archive"
+    store = FileSnapshotStore(root)
+    ref = (await store.put(_page("a", b"hello"))).source_ref
+    assert (await store.get(ref)).body == b"hello"
+    _swap_segment_for_link(root)
     assert await _code(store.get(ref)) is Code.SNAPSHOT_CORRUPT
     await store.aclose()
 
@@ -268,6 +279,60 @@ def test_a_file_size_limit_of_the_system_is_no_space_and_leaves_whole_records(tm
     assert (report.record_count, report.damaged) == (codes.count("kept"), ())
 
 
+_FILL_THE_DISK = """
+    import asyncio, os, pathlib, sys
+    from datetime import UTC, datetime
+    from mudroom.errors import MudroomError
+    from mudroom.snapshot import FileSnapshotStore, SnapshotInput, SourceKind, rebuild_index
+
+    async def main():
+        root = pathlib.Path(sys.argv[1]) / "private" / "archive"
+        store, refs, codes = FileSnapshotStore(root), [], set()
+        filler = pathlib.Path(sys.argv[1]) / "filler"
+        for number in range(400):
+            url = f"https://example.org/{number}"
+            if number == 5:
+                free = os.statvfs(sys.argv[1])
+                filler.write_bytes(bytes(free.f_bavail * free.f_bsize - 150_000))
+            try:
+                refs.append((await store.put(SnapshotInput(kind=SourceKind.PAGE, requested_url=url, url=url,
+                    status=200, fetched_at=datetime(2026, 11, 30, tzinfo=UTC), body=os.urandom(int(sys.argv[2])))
+                )).source_ref)
+            except MudroomError as failure:
+                codes.add(failure.code.value)
+        for ref in refs:
+            await store.get(ref)
+        filler.unlink()
+        await store.put(SnapshotInput(kind=SourceKind.PAGE, requested_url="https://example.org/", url=url,
+            status=200, fetched_at=datetime(2026, 11, 30, tzinfo=UTC), body=b"again"))
+        await store.aclose()
+        report = rebuild_index(root)
+        print(len(refs) > 5, *codes, report.record_count - len(refs), report.damaged)
+
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("body_bytes", [20, 3_000, 40_000])
+def test_a_disk_that_is_really_full_costs_what_does_not_fit_and_nothing_else(
+    tmp_path: Path, body_bytes: int
+) -> None:
+    probe = ["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", str(tmp_path)]
+    if shutil.which("unshare") is None or subprocess.run(probe, check=False, capture_output=True).returncode:
+        pytest.skip("this machine lets nobody mount a small file system of their own")
+    (tmp_path / "script.py").write_text(textwrap.dedent(_FILL_THE_DISK))
+    (tmp_path / "disk").mkdir()
+    command = f"mount -t tmpfs -o size=2m none {tmp_path}/disk && exec {sys.executable} {tmp_path}/script.py {tmp_path}/disk {body_bytes}"
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", command],
+        env={"PYTHONPATH": str(Path(__file__).parents[2] / "src"), "PATH": os.environ["PATH"]},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "True NO_SPACE 1 ()\n"
+
+
 def test_a_workspace_without_permission_is_unavailable(tmp_path: Path) -> None:
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
@@ -346,6 +411,17 @@ async def test_links_in_a_run_are_not_followed(tmp_path: Path) -> None:
 
 def _listed(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
+
+
+async def test_metadata_cannot_turn_a_quarantined_text_into_a_stored_one(tmp_path: Path) -> None:
+    corpus = FileCorpus(tmp_path / "workspace", VERSIONS)
+    run = await corpus.begin_run(RunKind.CRAWL, "https://example.org/", {})
+    warned = finding(Severity.MEDIUM)
+    await run.quarantine(decided(run.run_id, 1, warned, warn=WarnHandling.QUARANTINE))
+    file = tmp_path / "workspace" / "runs" / run.run_id / "metadata" / "000001.json"
+    file.write_text(file.read_text().replace("QUARANTINED", "STORED"))
+    assert await _code(corpus.read_document(run.run_id, 1)) is Code.RUN_NOT_FOUND
+    await corpus.aclose()
 
 
 @pytest.mark.parametrize(

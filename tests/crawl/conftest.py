@@ -189,6 +189,7 @@ class ScriptedIntake:
             provenance=cast("Any", None),
             decision=Decision.SAFE,
             findings=(),
+            text=None,
             links=links,
             base=base,
             link_scope=request.scope,

@@ -19,6 +19,7 @@ def stored(url: str, *hrefs: str) -> Stored:
         provenance=cast("Any", None),
         decision=Decision.SAFE,
         findings=(),
+        text=None,
         links=tuple(Link(untrusted_href=href) for href in hrefs),
         base=parse_url(url),
         link_scope=ExceptionScope.none(),

@@ -63,6 +63,47 @@ async def test_who_gives_up_waiting_leaves_nothing_behind() -> None:
     assert slots.busy_origins == 0
 
 
+async def test_who_gives_up_before_a_global_slot_gives_its_origins_slot_back() -> None:
+    slots = OriginSlots(global_slots=1, origin_slots=1)
+    running = Running(slots)
+    elsewhere = running.start("http://b.test")
+    await settle()
+    given_up, waiting = running.start("http://a.test", 2)
+    await settle()
+    given_up.cancel()
+    await asyncio.gather(given_up, return_exceptions=True)
+    running.release.set()
+    await asyncio.wait_for(asyncio.gather(*elsewhere, waiting), timeout=5)
+    assert running.started == ["http://b.test", "http://a.test"]
+
+
+async def test_a_slot_that_was_handed_to_one_who_gives_up_goes_on_to_the_next() -> None:
+    running = Running(OriginSlots(global_slots=1, origin_slots=1))
+    [first] = running.start("http://a.test")
+    await settle()
+    given_up, waiting = running.start("http://a.test", 2)
+    await settle()
+    running.release.set()
+    await first
+    given_up.cancel()
+    await asyncio.wait_for(asyncio.gather(given_up, waiting, return_exceptions=True), timeout=5)
+    assert running.started.count("http://a.test") >= 2
+
+
+async def test_hops_start_in_the_order_in_which_they_came() -> None:
+    slots = OriginSlots(global_slots=1, origin_slots=1)
+    order: list[int] = []
+
+    async def hop(number: int) -> None:
+        async with slots.hold("http://a.test", Priority.NORMAL):
+            order.append(number)
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*(hop(number) for number in range(20)))
+    assert order == list(range(20))
+    assert slots.busy_origins == 0
+
+
 @pytest.mark.parametrize("limits", [{"global_slots": 0}, {"origin_slots": 0}])
 def test_no_slots_at_all_is_a_mistake(limits: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="at least 1"):

@@ -329,9 +329,11 @@ async def test_the_archive_keeps_what_the_rule_says(
 ) -> None:
     guests = ScriptedGuests(scans=[(finding(severity),)])
     house = PaperHouse({SITE: PaperAnswer(body=b"text")}, guests=guests, keep=keep)
-    outcome, _ = await take(house)
+    outcome, run = await take(house)
     assert len(await house.archive.list(f"page::{SITE}")) == is_kept
     assert (outcome.facts.source_ref is not None) == is_kept
+    (row,) = await rows(run)
+    assert (row["source_ref"] is not None) == is_kept  # a reference that resolves, or none
 
 
 async def test_a_robots_refusal_fails_before_anything_is_dialled() -> None:

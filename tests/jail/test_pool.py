@@ -113,21 +113,6 @@ async def test_documents_of_one_site_are_read_side_by_side(pool: GuestPool) -> N
     assert answers == [str(n) for n in range(60)]
 
 
-async def test_one_site_cannot_starve_another() -> None:
-    async with GuestPool(replace(OPTIONS, guests_per_role=1)) as pool:
-        done: list[str] = []
-
-        async def read(site: str, times: int) -> None:
-            for _ in range(times):
-                await ask(pool, "echo x", site)
-                done.append(site)
-
-        greedy = [asyncio.create_task(read("greedy", 40)) for _ in range(5)]
-        await asyncio.sleep(0)
-        await asyncio.gather(read("patient", 1), *greedy)
-        assert done.index("patient") < 60
-
-
 @pytest.mark.parametrize(
     ("body", "code"),
     [

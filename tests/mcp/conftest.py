@@ -128,6 +128,7 @@ class ScriptedOpener:
             provenance=cast("Any", None),
             decision=page.decision,
             findings=(),
+            text=None,
             links=(),
             base=None,
             link_scope=ExceptionScope.none(),

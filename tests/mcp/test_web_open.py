@@ -274,6 +274,17 @@ async def test_cancelling_a_call_ends_its_work_and_leaves_the_session(house: Cal
     assert after.structured_content["outcome"] == "STORED"
 
 
+async def test_a_fault_of_ours_is_a_failed_page_whose_text_no_agent_gets(
+    house: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    result = await call(house({}), url="https://secret.example/")
+    assert result.is_error
+    assert result.structured_content["code"] == "INTERNAL_ERROR"
+    assert "KeyError" in caplog.text
+    for told in (text_of(result), str(result.structured_content), caplog.text):
+        assert "secret" not in told
+
+
 async def test_no_more_calls_than_allowed_are_at_work_at_one_time(house: Callable[..., Any]) -> None:
     built = house({URL: "x"}, max_calls=3)
     built.opener.blocker = asyncio.Event()

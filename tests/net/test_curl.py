@@ -250,11 +250,14 @@ async def test_a_peer_other_than_the_judged_one_is_vetoed_before_a_socket_exists
         prepare(self, url, "127.0.0.1", **rest)
 
     monkeypatch.setattr(CurlHandle, "prepare", prepare_elsewhere)
-    async with SiteServer(Route(path="/")) as site:
-        error = await failure(transport, wire(f"http://site.test:{site.port}/", "127.0.0.9"))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        error = await failure(transport, wire(f"http://site.test:{port}/", "127.0.0.9"))
         assert isinstance(error, EgressRefused)
         assert error.code is Code.DENIED_ADDRESS
-        assert site.total_connections == 0
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):  # the kernel has no connection to hand out
+            listener.accept()
 
 
 async def test_a_pooled_connection_to_another_peer_is_vetoed_before_the_request(
@@ -367,6 +370,12 @@ DEADLINES = [
         Route(path="/", raw=(b"HTTP/1.1 200 OK\r\nX-A: 1\r\n", Stall())),
         {"response_timeout_seconds": 0.05},
         Code.RESPONSE_TIMEOUT,
+    ),
+    (
+        "headers above the limit that do not end",
+        Route(path="/", raw=(b"HTTP/1.1 200 OK\r\n" + b"X-A: 1\r\n" * 200, Stall())),
+        {"max_header_bytes": 1000},
+        Code.HEADERS_TOO_LARGE,
     ),
     (
         "a body that stops",
@@ -486,6 +495,19 @@ async def test_header_floods_end_typed(
     transport: CurlTransport, wire: Wire, raw_site: RawSite, answer: bytes, code: Code
 ) -> None:
     assert (await failure(transport, wire(f"http://127.0.0.1:{await raw_site(answer)}/"))).code is code
+
+
+@pytest.mark.parametrize(("spare", "code"), [(0, None), (-1, Code.HEADERS_TOO_LARGE)])
+async def test_the_limit_of_header_bytes_is_ours_and_exact(
+    transport: CurlTransport, wire: Wire, raw_site: RawSite, spare: int, code: Code | None
+) -> None:
+    interim, final = b"HTTP/1.1 103 Early Hints\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+    limit = len(interim + final) + spare
+    request = wire(f"http://127.0.0.1:{await raw_site(interim + final)}/", max_header_bytes=limit)
+    if code is None:
+        assert await read(transport, request) == b""
+    else:
+        assert (await failure(transport, request)).code is code
 
 
 async def test_a_few_interim_answers_are_fine(

@@ -44,6 +44,7 @@ from mudroom.screen.decision import (
     decide,
 )
 from mudroom.screen.policy import PolicyOptions, WarnHandling
+from mudroom.wire import digest_scan_request
 
 SECRET = "zebra-page-words"
 MARKDOWN = f"# Heading\n\n{SECRET}\n"
@@ -90,10 +91,6 @@ def build_document() -> UntrustedDocument:
     )
 
 
-def digest(request: ScanRequest) -> str:
-    return hashlib.sha256(repr(request).encode()).hexdigest()
-
-
 def find(severity: Severity, *, rule: str = "ROLE-001", category: str = "role-override") -> Finding:
     return Finding(
         id=rule, severity=severity, category=category, channel=Channel.TEXT, hiding=Hiding.NONE, line=3
@@ -101,7 +98,9 @@ def find(severity: Severity, *, rule: str = "ROLE-001", category: str = "role-ov
 
 
 def report(*findings: Finding, sha256: str | None = None) -> ScanReport:
-    own = digest(ScanRequest(exposed=EXPOSED, security_text=build_document().content.security_text))
+    own = digest_scan_request(
+        ScanRequest(exposed=EXPOSED, security_text=build_document().content.security_text)
+    )
     return ScanReport(findings=findings, request_sha256=sha256 or own, scanner_version="screen/1")
 
 
@@ -111,7 +110,7 @@ Outcome = AcceptedDocument | QuarantinedDocument | BlockedDocument
 def judge(
     *findings: Finding, warn: WarnHandling = WarnHandling.FLAG, exposed: tuple[ExposedText, ...] = EXPOSED
 ) -> Outcome:
-    return decide(build_document(), exposed, report(*findings), PolicyOptions(warn=warn), digest=digest)
+    return decide(build_document(), exposed, report(*findings), PolicyOptions(warn=warn))
 
 
 VERDICTS: tuple[tuple[str, tuple[Finding, ...], WarnHandling, type[object], Decision | Code], ...] = (
@@ -164,7 +163,7 @@ def test_findings_lead_to_the_state_that_decision_14_names(
 
 
 def test_a_report_of_another_text_blocks_as_a_scanner_failure() -> None:
-    outcome = decide(build_document(), EXPOSED, report(sha256="f" * 64), PolicyOptions(), digest=digest)
+    outcome = decide(build_document(), EXPOSED, report(sha256="f" * 64), PolicyOptions())
     assert isinstance(outcome, BlockedDocument)
     assert (outcome.code, outcome.reason) == (Code.SCANNER_FAILURE, Reason.SCANNER_FAILURE)
 
@@ -184,9 +183,7 @@ def test_a_single_changed_word_of_what_is_exposed_breaks_the_bond(changed: int) 
 def test_a_form_that_was_not_scanned_blocks(form: ExposedForm) -> None:
     exposed = tuple(item for item in EXPOSED if item.form is not form)
     request = ScanRequest(exposed=exposed, security_text=build_document().content.security_text)
-    outcome = decide(
-        build_document(), exposed, report(sha256=digest(request)), PolicyOptions(), digest=digest
-    )
+    outcome = decide(build_document(), exposed, report(sha256=digest_scan_request(request)), PolicyOptions())
     assert isinstance(outcome, BlockedDocument)
     assert outcome.code is Code.SCANNER_FAILURE
 

@@ -394,6 +394,45 @@ async def test_an_index_that_is_lost_comes_back_from_the_segments(root: Path, op
     assert {path: path.read_bytes() for path in _segments(root)} == before
 
 
+async def test_where_nothing_can_be_put_right_the_indexed_is_read_and_nothing_is_called_missing(
+    root: Path, open_store: OpenStore
+) -> None:
+    store = open_store()
+    kept = (await store.put(page("1"))).source_ref
+    size = _segments(root)[0].stat().st_size
+    lost = (await store.put(page("2"))).source_ref
+    await store.aclose()
+    _forget_rows(root, above=size)
+    with sqlite3.connect(root / "index.sqlite") as db:
+        db.execute("CREATE TRIGGER no BEFORE INSERT ON snapshots BEGIN SELECT raise(ABORT, 'no'); END")
+    db.close()
+    store = open_store()
+    assert (await store.get(kept)).body == b"<p>hello"
+    for work in (store.get(lost), store.latest("page::https://example.org/1"), store.list("page::x")):
+        assert await _code(work) is Code.STORE_UNAVAILABLE
+
+
+async def test_a_rebuilt_index_equals_the_one_that_was_lost(root: Path, open_store: OpenStore) -> None:
+    store = open_store(max_segment_bytes=1500)
+    for number in range(8):
+        await store.put(page(str(number), b"x" * number, run_id=f"crawl_{number % 2}"))
+    await store.aclose()
+    before = _index_rows(root)
+    assert len(before) == 8
+    rebuild_index(root)
+    assert _index_rows(root) == before
+
+
+def _index_rows(root: Path) -> list[tuple[object, ...]]:
+    with sqlite3.connect(root / "index.sqlite") as db:
+        rows = db.execute(
+            "SELECT name, record, source, fetched_at, sha256, offset, length, content_bytes, run_id"
+            " FROM snapshots JOIN segments ON segments.id = segment ORDER BY name, offset"
+        ).fetchall()
+    db.close()
+    return rows
+
+
 async def test_a_rebuilt_index_says_what_is_damaged_and_cuts_nothing_acknowledged(
     root: Path, open_store: OpenStore
 ) -> None:

@@ -6,10 +6,10 @@ import sys
 
 import click
 
-from mudroom.assembly.agents import serve_agents
 from mudroom.cli.options import CommonOptions, common_options
 from mudroom.cli.teaching import TeachingCommand
 from mudroom.cli.work import run_work
+from mudroom.mcp.house import serve_agents
 
 __all__ = ["command"]
 

@@ -3,6 +3,7 @@
 from mudroom.crawl.cancel import CancelToken
 from mudroom.crawl.crawler import Crawler
 from mudroom.crawl.events import CrawlEvent, CrawlObserver, SilentObserver
+from mudroom.crawl.faults import describe_fault
 from mudroom.crawl.policy import CrawlPolicy, CrawlScope
 from mudroom.crawl.ports import CrawlParts, PageTaker, RobotsOpener
 from mudroom.intake import RobotsMode
@@ -19,4 +20,5 @@ __all__ = [
     "RobotsMode",
     "RobotsOpener",
     "SilentObserver",
+    "describe_fault",
 ]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import traceback
 from typing import Any
 
 from mudroom.address import ParsedUrl
@@ -19,6 +18,7 @@ from mudroom.corpus import FailedRecord, RunWriter
 from mudroom.crawl.attempt import Attempt
 from mudroom.crawl.cancel import CancelToken
 from mudroom.crawl.events import CrawlEvent
+from mudroom.crawl.faults import describe_fault
 from mudroom.crawl.frontier import Frontier, FrontierEntry
 from mudroom.crawl.links import LinkSieve
 from mudroom.crawl.manners import HostManners
@@ -231,14 +231,8 @@ class CrawlRun:
             self._manners.note_answer(host)
 
     async def _record_fault(self, attempt: Attempt, error: BaseException) -> None:
-        """An error that no outcome foresees costs its page, is told in the log, and ends nothing else.
-
-        The log gets where it happened and of which type, not its text: that may be a page's.
-        """
-        where = "".join(traceback.format_tb(error.__traceback__))
-        _log.error(
-            "%s page %d: unexpected %s\n%s", self._writer.run_id, attempt.number, type(error).__name__, where
-        )
+        """An error that no outcome foresees costs its page, is told in the log, and ends nothing else."""
+        _log.error("%s page %d: unexpected %s", self._writer.run_id, attempt.number, describe_fault(error))
         self._notices.add(
             WarningCode.UNEXPECTED_ERROR,
             attempt.entry.url,

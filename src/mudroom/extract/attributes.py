@@ -80,8 +80,6 @@ class AttributeReader:
         is_overridden = inline is not None and Hiding.DISPLAY_NONE in inline.shows
         if not is_overridden and ("hidden" in attrs or "popover" in attrs):
             return Hiding.HIDDEN_ATTRIBUTE
-        if element.tag == "dialog" and "open" not in attrs and not is_overridden:
-            return Hiding.DISPLAY_NONE
         colour = inline.colour if inline else None
         if colour is None and element.tag == "font":
             colour = parse_colour(element.attr("color") or "")

@@ -19,6 +19,8 @@ __all__ = ["read_json", "read_json_lines", "read_table"]
 _MAX_COLUMNS = 1000
 _MAX_FIELD_CHARS = 1 << 20
 _SAMPLE_LINES = 20
+_MAX_TABLE_CHARS = 2 << 20  # beyond it nobody reads a table, and laying one out takes seconds
+_STRINGS_PER_PIECE = 50
 
 
 def read_json(untrusted_text: str, display: DisplayBuilder, security: SecurityCollector) -> None:
@@ -37,7 +39,10 @@ def read_json_lines(untrusted_text: str, display: DisplayBuilder, security: Secu
 def read_table(
     untrusted_text: str, display: DisplayBuilder, security: SecurityCollector, *, is_tabbed: bool
 ) -> None:
-    """Separated values as a table; text that is no table as text."""
+    """Separated values as a table; verbatim where they are many."""
+    if len(untrusted_text) > _MAX_TABLE_CHARS:
+        read_code(untrusted_text, "csv", display, security, Channel.CELL)
+        return
     rows = list(_rows(untrusted_text, "\t" if is_tabbed else _delimiter(untrusted_text)))
     if not rows:
         read_text(untrusted_text, display, security)
@@ -57,12 +62,13 @@ def _collect_strings(untrusted_json: str, line: int, security: SecurityCollector
     if "\\" not in untrusted_json:
         return
     try:
-        for is_key, string in json_strings(untrusted_json):
-            security.add(Channel.KEY if is_key else Channel.JSON, Hiding.NONE, line, string)
+        strings = [string for _, string in json_strings(untrusted_json)]
     except RecursionError:
         raise limit_passed("its data is nested too deep") from None
     except ValueError:
         return
+    for start in range(0, len(strings), _STRINGS_PER_PIECE):
+        security.add(Channel.JSON, Hiding.NONE, line, "\n".join(strings[start : start + _STRINGS_PER_PIECE]))
 
 
 def _rows(text: str, delimiter: str) -> Iterator[list[str]]:

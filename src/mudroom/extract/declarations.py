@@ -126,7 +126,20 @@ def _shown(found: dict[str, str]) -> frozenset[Hiding]:
         shows.add(Hiding.FONT_SIZE)
     if "color" in found and not is_transparent(found["color"]):
         shows.add(Hiding.COLOUR)
+    sizes = [found[name] for name in ("width", "height", "max-height", "max-width") if name in found]
+    if "visible" in found.get("overflow", "") or any(_is_more_than(size, 1) for size in sizes):
+        shows.add(Hiding.ZERO_SIZE)
+    places = [found[name] for name in ("left", "top", "right", "text-indent", "margin-left") if name in found]
+    if found.get("position") == "static" or any(_is_more_than(place, _FAR_AWAY) for place in places):
+        shows.add(Hiding.OFF_SCREEN)
+    if found.get("clip") == "auto" or found.get("clip-path") == "none":
+        shows.add(Hiding.CLIPPED)
     return frozenset(shows)
+
+
+def _is_more_than(value: str, bound: float) -> bool:
+    pixels = _pixels(value)
+    return pixels > bound if pixels is not None else value in {"auto", "none", "fit-content", "max-content"}
 
 
 def _pixels(value: str) -> float | None:

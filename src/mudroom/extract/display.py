@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import IntEnum, unique
 from typing import NamedTuple
 
-__all__ = ["BREAK", "END", "Block", "BlockKind", "Cell", "Edge", "Inline", "Mark", "close_mark", "open_mark"]
+__all__ = ["BREAK", "END", "Block", "BlockKind", "Cell", "Edge", "Inline", "Mark", "close_of", "open_mark"]
 
 
 @unique
@@ -37,6 +37,7 @@ class Edge(NamedTuple):
 
 
 BREAK = Edge(Mark.BREAK, is_open=True)
+_LINK = Mark.LINK
 _OPEN = {mark: Edge(mark, is_open=True) for mark in Mark}
 _CLOSE = {mark: Edge(mark, is_open=False) for mark in Mark}
 
@@ -49,9 +50,9 @@ def open_mark(mark: Mark) -> Edge:
     return _OPEN[mark]
 
 
-def close_mark(mark: Mark) -> Edge:
-    """The end of a mark."""
-    return _CLOSE[mark]
+def close_of(edge: Edge) -> Edge:
+    """The end of what an edge begins."""
+    return Edge(_LINK, False, edge.href) if edge.mark is _LINK else _CLOSE[edge.mark]
 
 
 @unique

@@ -66,6 +66,12 @@ def _unsupported(sniffed: SniffedType) -> ContentRefused:
     )
 
 
+def _language_of(filename: str) -> str:
+    """The language that a file's extension declares; prose has none."""
+    language = pick_language(filename.rpartition(".")[2]) if "." in filename else ""
+    return "" if language in {"text", "plaintext", "basic", "latex"} else language
+
+
 def _text_kind(essence: str) -> TextKind:
     if essence in _HTML:
         return TextKind.HTML
@@ -103,8 +109,8 @@ class _Reading:
             read_json(untrusted_text, display, security)
         elif subtype == "xml" or subtype.endswith("+xml"):
             self._read_xml(untrusted_text)
-        elif language := _CODE.get(subtype) or pick_language(f"{subtype} {hint.rpartition('.')[2]}"):
-            read_code(untrusted_text, "" if language == "text" else language, display, security, Channel.TEXT)
+        elif language := _CODE.get(subtype) or _language_of(hint):
+            read_code(untrusted_text, language, display, security, Channel.TEXT)
         else:
             read_text(untrusted_text, display, security)
 

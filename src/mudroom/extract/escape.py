@@ -16,10 +16,10 @@ _CANDIDATE = re.compile(r"[\\`*_\[\]<&~!]")
 _ESCAPED = re.compile(
     r"[\\`*\[\]]"
     r"|(?<![^\W_])_|_(?![^\W_])"
-    r"|<(?=[A-Za-z/!?]|\Z)"
-    r"|&(?=#?\w{1,32};|#?\w{0,32}\Z)"
+    r"|<(?=[A-Za-z/!?\x01]|\Z)"
+    r"|&(?=#?\w{0,32}(?:;|\x01|\Z))"
     r"|(?<!\s)~"
-    r"|!\Z"
+    r"|!(?=\x01|\Z)"
 )
 _LINE_START = re.compile(r"(?:#{1,6}(?=\s|\Z)|>|=|\||[-+](?=[\s+|:-]|\Z)|:(?=[-:]))")
 _LIST_NUMBER = re.compile(r"\d{1,9}(?=[.)](?:\s|\Z))")
@@ -30,7 +30,10 @@ _FRONT = re.compile(r"[%{]|;;;|---|\+\+\+")
 
 
 def escape_text(text: str) -> str:
-    """A run of inline text; what follows it is unknown, so its last character is taken to be dangerous."""
+    """A run of inline text.
+
+    What follows its end, or a U+0001 in it (where marks begin or end), is unknown and taken to be dangerous.
+    """
     return _ESCAPED.sub(r"\\\g<0>", text) if _CANDIDATE.search(text) else text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from mudroom.extract.attributes import AttributeReader
@@ -20,6 +21,9 @@ __all__ = ["HtmlReading", "read_html", "read_html_into"]
 _SHELL_CHARS = 200  # a page that shows less than two sentences
 _SHELL_SCRIPT_CHARS = 2000
 _LONG_VALUE = 60
+_END_TAG = re.compile(
+    r"</[A-Za-z][^\s<>]{0,64}\s([^<>]{8,4096})>"
+)  # the tree has no place for what stands in one
 _MOUNTS = "#root,#app,#__next,#__nuxt,#svelte,#gatsby-focus-wrapper,[data-reactroot],[ng-version],app-root,[data-server-rendered]"
 
 
@@ -49,6 +53,8 @@ def read_html(
     base_url = resolve_base(url, base.attr("href") if base is not None else None)
     links = LinkCollector(base_url, limits.max_links)
     title = read_html_into(document, display, security, links, limits)
+    for match in _END_TAG.finditer(untrusted_text):
+        security.add(Channel.ATTRIBUTE, Hiding.NOT_RENDERED, 0, match[1])
     return HtmlReading(
         title=title,
         base_url=base_url,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from mudroom.extract.display import Edge, Inline, Mark
+from mudroom.extract.display import BREAK, Edge, Inline, Mark, open_mark
 from mudroom.extract.escape import code_span, escape_destination, escape_line_start, escape_text
 
 __all__ = ["inline_markdown", "inline_text"]
 
 _EDGE = "\x01"  # no display text holds it: the builder has cleaned every string
+# Members bound once: a look-up on an enum costs as much as the comparison it serves.
+_CODE, _LINK, _BREAK, _SUP, _SUB = Mark.CODE, Mark.LINK, Mark.BREAK, Mark.SUP, Mark.SUB
+_SCRIPTS = {_SUP, _SUB}
+_ONLY_LINKS = {_LINK}
 _DELIMITER = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.STRIKE: "~~"}
 _SUPERSCRIPT = str.maketrans("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ")
 _SUBSCRIPT = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
@@ -41,9 +45,9 @@ def inline_text(inline: Inline, *, is_line: bool = False) -> str:
         if type(part) is str:
             out.append(part)
         elif isinstance(part, Edge):
-            if part.mark is Mark.BREAK:
+            if part.mark is _BREAK:
                 out.append(" " if is_line else _EDGE)
-            elif part.mark in {Mark.SUP, Mark.SUB}:
+            elif part.mark in _SCRIPTS:
                 if part.is_open:
                     scripts.append(len(out))
                 elif scripts:
@@ -60,7 +64,7 @@ def _script(mark: Mark, text: str, *, underscore: str) -> str:
     if not plain or len(plain) > _MAX_SCRIPT or "](" in plain or "[" in plain:
         return text
     chars = set(plain)
-    if mark is Mark.SUP:
+    if mark is _SUP:
         if chars <= _RAISED:
             return text.translate(_SUPERSCRIPT)
         if plain.casefold() in _ORDINALS or not plain[0].isalnum():
@@ -91,31 +95,29 @@ class _MarkdownRun:
         self._owes_space = False
 
     def render(self, inline: Inline) -> str:
-        edges = [part for part in inline if type(part) is not str]
-        joined = "".join([part if type(part) is str else _EDGE for part in inline])
-        segments = " ".join(joined.split()).split(_EDGE)
-        self._text(segments[0])
+        edges = [part for part in inline if isinstance(part, Edge)]
+        joined = " ".join("".join([part if type(part) is str else _EDGE for part in inline]).split())
+        is_escaped = open_mark(_CODE) not in edges
+        segments = (escape_text(joined) if is_escaped else joined).split(_EDGE)
+        if segments[0]:
+            self._put(segments[0] if is_escaped else escape_text(segments[0]))
         for edge, segment in zip(edges, segments[1:], strict=True):
-            if isinstance(edge, Edge):
-                self._edge(edge)
+            self._edge(edge)
             if segment:
-                self._text(segment)
-        self._flush_code()
+                if self._code is not None:
+                    self._code.append(segment)
+                else:
+                    self._put(segment if is_escaped else escape_text(segment))
         return self._assemble()
-
-    def _text(self, segment: str) -> None:
-        if self._code is not None:
-            self._code.append(segment)
-            return
-        if segment[:1] == " ":
-            self._owes_space = True
-            segment = segment[1:]
-        if segment:
-            self._put(escape_text(segment))
 
     def _put(self, text: str) -> None:
         """Finished text, behind the space it owes and the marks that begin with it."""
         out = self._out
+        if text[0] == " ":
+            self._owes_space = True
+            text = text[1:]
+            if not text:
+                return
         if self._owes_space:
             self._owes_space = False
             if out and not _ends_blank(out[-1]):
@@ -128,42 +130,38 @@ class _MarkdownRun:
         out.append(text)
 
     def _begin_pending(self) -> None:
+        out = self._out
         for edge in self._pending:
-            last = self._out[-1] if self._out else None
-            if (
-                isinstance(last, Edge)
-                and last.mark is edge.mark
-                and not last.is_open
-                and edge.mark in _DELIMITER
-            ):
-                self._out.pop()
+            last = out[-1] if out else None
+            if edge.mark is _LINK:
+                out.append("[")
+            elif isinstance(last, Edge) and last.mark is edge.mark and not last.is_open:
+                out.pop()
             else:
-                self._out.append(edge)
+                out.append(edge)
         self._pending.clear()
 
     def _edge(self, edge: Edge) -> None:
         mark = edge.mark
-        if mark is Mark.BREAK:
-            self._break()
-        elif mark is Mark.CODE:
+        if mark is _CODE:
             self._flush_code()
             self._code = [] if edge.is_open else None
-        elif mark is Mark.LINK:
-            self._link(edge)
+        elif mark is _LINK:
+            self._flush_code(keep=True)
+            self._outermost(edge)
+        elif mark is _BREAK:
+            self._break()
         elif self._code is not None:
             return
         elif mark in _DELIMITER:
-            self._delimiter(edge)
+            self._outermost(edge)
         elif edge.is_open:
-            self._put_space()
+            if self._owes_space:
+                self._owes_space = False
+                self._out.append(" ")
             self._scripts.append(len(self._out))
         elif self._scripts:
             self._close_script(mark)
-
-    def _put_space(self) -> None:
-        if self._owes_space and self._out and not _ends_blank(self._out[-1]):
-            self._out.append(" ")
-        self._owes_space = False
 
     def _close_script(self, mark: Mark) -> None:
         start = self._scripts.pop()
@@ -178,30 +176,24 @@ class _MarkdownRun:
             self._owes_space = True
         elif self._out:
             self._owes_space = False
-            self._out.append(Edge(Mark.BREAK, is_open=True))
+            self._out.append(BREAK)
 
-    def _link(self, edge: Edge) -> None:
-        self._flush_code(keep=True)
-        if not edge.is_open or edge.href:
-            self._delimiter(edge)
-
-    def _delimiter(self, edge: Edge) -> None:
+    def _outermost(self, edge: Edge) -> None:
         """A mark inside itself changes nothing: only the outermost edges count."""
-        depth = self._depth.get(edge.mark, 0) + (1 if edge.is_open else -1)
+        mark = edge.mark
+        depth = self._depth.get(mark, 0) + (1 if edge.is_open else -1)
         if depth < 0:
             return
-        self._depth[edge.mark] = depth
-        if edge.is_open and depth == 1:
-            self._pending.append(edge)
-        elif not edge.is_open and depth == 0:
-            self._close(edge)
-
-    def _close(self, edge: Edge) -> None:
-        for index, pending in enumerate(self._pending):
-            if pending.mark is edge.mark:
-                del self._pending[index]
-                return
-        self._out.append(edge)
+        self._depth[mark] = depth
+        if edge.is_open:
+            if depth == 1:
+                self._pending.append(edge)
+        elif depth == 0:
+            for index, pending in enumerate(self._pending):
+                if pending.mark is mark:
+                    del self._pending[index]
+                    return
+            self._out.append(f"]({escape_destination(edge.href)})" if mark is _LINK else edge)
 
     def _flush_code(self, *, keep: bool = False) -> None:
         """Code so far as a span; `keep` goes on collecting behind it."""
@@ -209,60 +201,51 @@ class _MarkdownRun:
             return
         text = "".join(self._code)
         self._code = [] if keep else None
-        if not text.strip():
+        stripped = text.strip()
+        if not stripped:
             self._owes_space = self._owes_space or bool(text)
             return
         if text[0] == " ":
             self._owes_space = True
-        trailing = text[-1] == " "
-        self._put(code_span(text.strip()))
-        self._owes_space = trailing
+        self._put(code_span(stripped))
+        self._owes_space = text[-1] == " "
 
     def _assemble(self) -> str:
         out = self._out
-        while out and isinstance(out[-1], Edge) and out[-1].mark is Mark.BREAK:
+        while out and out[-1] is BREAK:
             out.pop()
-        dropped = self._dropped_delimiters()
+        if self._depth.keys() <= _ONLY_LINKS:
+            return "".join([part if type(part) is str else "\\\n" for part in out])
+        kept = self._kept_delimiters()
         texts: list[str] = []
-        hrefs: list[str] = []
         for index, part in enumerate(out):
             if isinstance(part, str):
                 texts.append(part)
-            elif part.mark is Mark.BREAK:
+            elif part.mark is _BREAK:
                 texts.append("\\\n")
-            elif part.mark is Mark.LINK:
-                if part.is_open:
-                    hrefs.append(part.href)
-                    texts.append("[")
-                else:
-                    texts.append(f"]({escape_destination(hrefs.pop())})")
-            elif index not in dropped:
+            elif index in kept:
                 texts.append(_DELIMITER[part.mark])
-        texts.extend(f"]({escape_destination(href)})" for href in reversed(hrefs))
         return "".join(texts).strip()
 
-    def _dropped_delimiters(self) -> set[int]:
-        """Where delimiters stand that Markdown would show instead of obey; always in pairs."""
-        out, dropped = self._out, set[int]()
+    def _kept_delimiters(self) -> set[int]:
+        """Where delimiters stand that Markdown obeys, always in pairs; it would show the others as they are."""
+        out, kept = self._out, set[int]()
         begun: dict[Mark, int] = {}
         for index, part in enumerate(out):
-            if isinstance(part, str) or part.mark not in _DELIMITER:
+            if isinstance(part, str) or part.mark is _BREAK:
                 continue
             if part.is_open:
                 begun[part.mark] = index
             elif (start := begun.pop(part.mark, -1)) >= 0:
                 before, after = _neighbour(out, start, -1), _neighbour(out, start, 1)
                 inner, outer = _neighbour(out, index, -1), _neighbour(out, index, 1)
-                if not (_flanks(after, before) and _flanks(inner, outer)):
-                    dropped |= {start, index}
-            else:
-                dropped.add(index)
-        dropped.update(begun.values())
-        return dropped
+                if _flanks(after, before) and _flanks(inner, outer):
+                    kept |= {start, index}
+        return kept
 
 
 def _ends_blank(part: str | Edge) -> bool:
-    return part.endswith(" ") if isinstance(part, str) else part.mark is Mark.BREAK
+    return part[-1] == " " if isinstance(part, str) else part.mark is _BREAK
 
 
 def _neighbour(out: list[str | Edge], index: int, step: int) -> str:
@@ -272,7 +255,7 @@ def _neighbour(out: list[str | Edge], index: int, step: int) -> str:
         return " "
     part = out[position]
     if isinstance(part, Edge):
-        return " " if part.mark is Mark.BREAK else "*"
+        return " " if part.mark is _BREAK else "*"
     return part[-1] if step < 0 else part[0]
 
 

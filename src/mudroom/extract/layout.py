@@ -160,14 +160,12 @@ class _Layout:
     def _close(self) -> None:
         frame = self._frames.pop()
         parent = self._frames[-1]
-        if self._lead and frame.is_item and len(self._frames) < _MAX_NESTING:
-            self._emit(("",))
-            self.lines[-1] = self.lines[-1].rstrip()
-        elif self._lead:
-            self._lead = frame.lead
+        if self._lead:
+            self._lead = frame.lead  # nothing stood in it, so nothing is shown of it
+        else:
+            parent.blocks += 1
         self._prefix = frame.prefix
         self._gap = bool(self.lines)
         self._after_list = frame.marker
-        parent.blocks += 1
         if frame.is_item:
             parent.is_loose = parent.is_loose or frame.is_loose

@@ -29,9 +29,11 @@ class ExtractLimits:
     """Bounds of one extraction. Passing one refuses the document; only links are cut, with a warning."""
 
     max_body_bytes: int = 16 << 20
+    """Of the body once its content codings are removed."""
     max_depth: int = 4096
     """Nested elements; browsers stop at 512, tag soup that people still read goes to a few thousand."""
     max_nodes: int = 1_000_000
+    """Elements, texts and comments of the tree."""
     max_attributes: int = 20_000
     """On one element."""
     max_selector_steps: int = 20_000_000
@@ -39,8 +41,11 @@ class ExtractLimits:
     max_output_chars: int = 20_000_000
     """Of each view."""
     max_security_chars: int = 40_000_000
+    """Of all strings that a model could see."""
     max_links: int = 20_000
+    """Kept of one document; the rest is left out with a warning."""
     max_pieces: int = 500_000
+    """Strings that a model could see."""
     max_embedded_depth: int = 3
     """Documents in documents: srcdoc, feed entries, data URLs."""
 

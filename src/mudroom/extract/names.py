@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from mudroom.extract.clean import clean_exposed
 
-__all__ = ["expose_url", "make_slug", "normalise_title"]
+__all__ = ["decode_url", "expose_url", "make_slug", "normalise_title"]
 
 _MAX_TITLE = 300
 _MAX_SLUG = 60
@@ -45,13 +45,18 @@ def expose_url(untrusted_href: str) -> str:
     For display and for the scan, not for fetching. Bounded: 8 rounds, 4096 characters; what is still encoded
     after them stays so.
     """
-    text = untrusted_href[:_MAX_URL]
+    return " ".join(clean_exposed(decode_url(untrusted_href[:_MAX_URL])).text.split())
+
+
+def decode_url(untrusted_href: str) -> str:
+    """A URL percent-decoded until nothing changes, or 8 times; not cleaned."""
+    text = untrusted_href
     for _ in range(_MAX_ROUNDS):
         decoded = unquote(text, errors="replace") if "%" in text else text
         if decoded == text:
             break
         text = decoded
-    return " ".join(clean_exposed(text).text.split())
+    return text
 
 
 def _slug_of(text: str) -> str:

@@ -7,13 +7,13 @@ leave the visible run alone, as they do on a screen.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum, unique
 
 from mudroom.extract.attributes import AttributeReader
 from mudroom.extract.builder import DisplayBuilder
-from mudroom.extract.display import Block, BlockKind, Edge, close_mark
+from mudroom.extract.display import Block, BlockKind, Edge, Mark, close_of
 from mudroom.extract.limits import ExtractLimits, limit_passed
 from mudroom.extract.links import LinkCollector
 from mudroom.extract.security import SecurityCollector
@@ -101,70 +101,80 @@ class TreeReader:
         self._visible = _Run()
         self._hidden = _Run()
         self._run = self._visible
-        self._nodes_left = limits.max_nodes
+        self._has_verdicts = attributes.has_verdicts
 
     # The walk.
 
-    def read(self, root: Node) -> None:  # noqa: C901 - the hot loop: a call for each node would double its cost
+    def read(self, root: Node) -> None:  # noqa: C901, PLR0912 - the hot loop: a call for each node would double its cost
         """Read everything below a node. Raises ContentRefused EXTRACTION_LIMIT."""
-        iterators, closers = [iter(root)], list[Closer | None]((self.flush,))
-        elements: list[Element | None] = [None]
-        max_depth, other = self.limits.max_depth, self._handlers.other
-        while iterators:
-            for node in iterators[-1]:
+        enter, other = self._enter, self._handlers.other
+        max_depth, left = self.limits.max_depth, self.limits.max_nodes
+        stack: list[tuple[Iterator[Node], Closer | None, Element | None]] = []
+        nodes: Iterator[Node] = iter(root)
+        closer: Closer | None = None
+        element: Element | None = None
+        while True:
+            for node in nodes:
                 if type(node) is Text:
-                    run = self._run
+                    run, data = self._run, node.data
                     if run.element is None:
-                        if node.data.isspace() and not run.parts:
+                        if data.isspace() and not run.parts:
                             continue
-                        run.element = elements[-1]
-                    run.parts.append(node.data)
+                        run.element = element
+                    run.parts.append(data)
                 elif type(node) is Element:
-                    closer = self._enter(node)
-                    if closer is not skip:
-                        iterators.append(iter(node))
-                        closers.append(closer)
-                        elements.append(node)
-                        if len(iterators) > max_depth:
-                            raise limit_passed("its elements are nested too deep")
+                    left -= 1
+                    inner = enter(node)
+                    if inner is skip:
+                        continue
+                    children = node.children
+                    if len(children) == 1 and type(child := children[0]) is Text:
+                        # Most elements hold one string: the loop below would cost twice as much.
+                        run = self._run
+                        run.element = run.element or node
+                        run.parts.append(child.data)
+                    elif children:
+                        stack.append((nodes, closer, element))
+                        nodes, closer, element = iter(children), inner, node
                         break
+                    if inner:
+                        inner()
                 elif type(node) is DocumentFragment:
-                    iterators.append(iter(node))
-                    closers.append(None)
-                    elements.append(elements[-1])
+                    stack.append((nodes, closer, element))
+                    nodes, closer = iter(node), None
                     break
                 else:
-                    other(self, node, elements[-1])
+                    other(self, node, element)
             else:
-                iterators.pop()
-                elements.pop()
-                if closer := closers.pop():
+                if closer:
                     closer()
-
-    def spend_node(self) -> None:
-        """Count one element. Raises ContentRefused EXTRACTION_LIMIT."""
-        self._nodes_left -= 1
-        if self._nodes_left < 0:
-            raise limit_passed("it has too many elements")
+                if not stack:
+                    break
+                nodes, closer, element = stack.pop()
+            if len(stack) >= max_depth or left < 0:
+                raise limit_passed("it has too many elements, or nests them too deep")
+        self.flush()
 
     def _enter(self, element: Element) -> Closer | None:
-        self._nodes_left -= 1
-        if self._nodes_left < 0:
-            raise limit_passed("it has too many elements")
         attrs = element.attrs
-        hiding = self.hiding
         if attrs:
-            names = [name for name in attrs if name not in BORING_ATTRIBUTES]
-            if len(attrs) > self.limits.max_attributes:
-                raise limit_passed("an element has too many attributes")
-            if names or self._attributes.has_verdicts:
-                hiding = self._attributes.verdict(element, hiding)
-                if names:
-                    self._attributes.collect(element, names, hiding)
-        if hiding is not self.hiding:
-            return self._enter_changed(element, hiding)
+            for name in attrs:
+                if name not in BORING_ATTRIBUTES:
+                    hiding = self._read_attributes(element, [*attrs])
+                    break
+            else:
+                hiding = self._attributes.verdict(element, self.hiding) if self._has_verdicts else self.hiding
+            if hiding is not self.hiding:
+                return self._enter_changed(element, hiding)
         handler = self._table.get(element.tag)
         return handler(self, element) if handler else None
+
+    def _read_attributes(self, element: Element, names: list[str]) -> Hiding:
+        if len(names) > self.limits.max_attributes:
+            raise limit_passed("an element has too many attributes")
+        hiding = self._attributes.verdict(element, self.hiding)
+        self._attributes.collect(element, [name for name in names if name not in BORING_ATTRIBUTES], hiding)
+        return hiding
 
     def _enter_changed(self, element: Element, hiding: Hiding) -> Closer | None:
         """Enter an element whose content is hidden otherwise than its surroundings, or not hidden any more."""
@@ -198,6 +208,10 @@ class TreeReader:
 
         return leave
 
+    def can_take_whole(self) -> bool:
+        """Whether no style sheet hides anything, so that a subtree without attributes of its own is all visible."""
+        return not self._has_verdicts
+
     def begin_verbatim(self) -> Closer:
         """From here on, visible text is verbatim: blocks become lines. What is returned goes back."""
         before = (self._table, self._shown_table)
@@ -223,7 +237,7 @@ class TreeReader:
         return self._end_mark
 
     def _end_mark(self) -> None:
-        self._run.parts.append(close_mark(self.marks.pop().mark))
+        self._run.parts.append(close_of(self.marks.pop()))
 
     def put(self, text: str, element: Element | None) -> None:
         """A string that stands in the text itself, visible or hidden."""
@@ -235,6 +249,11 @@ class TreeReader:
         """The string that the run ends with."""
         last = self._run.parts[-1] if self._run.parts else ""
         return last if isinstance(last, str) else ""
+
+    def is_behind_link(self) -> bool:
+        """Whether a link has just ended, with nothing behind it."""
+        last = self._run.parts[-1] if self._run.parts else None
+        return isinstance(last, Edge) and last.mark is Mark.LINK and not last.is_open
 
     def last_part(self) -> str | Edge | None:
         """What the visible run ends with, blank strings aside."""
@@ -256,7 +275,7 @@ class TreeReader:
         if raw is None:
             return
         if self.marks:
-            parts += [close_mark(edge.mark) for edge in reversed(self.marks)]
+            parts += [close_of(edge) for edge in reversed(self.marks)]
         inline = self.display.inline(parts, raw)
         self.ensure_item()
         if self.heading:
@@ -279,7 +298,7 @@ class TreeReader:
         """The text of a run, kept for the scanner; None where there is none."""
         parts = run.parts
         element, run.element = run.element, None
-        raw = parts[0] if len(parts) == 1 else "".join([part for part in parts if isinstance(part, str)])
+        raw = parts[0] if len(parts) == 1 else "".join([part for part in parts if type(part) is str])
         if not isinstance(raw, str) or not raw or raw.isspace():
             return None
         self.security.add(self.channel, self.shown_as, (element.source_line if element else 0) or 0, raw)

@@ -9,17 +9,18 @@ from collections.abc import Iterator
 __all__ = ["json_strings", "prose_of_script", "prose_of_style"]
 
 _MAX_SCRIPT_CHARS = 1 << 20
+# A literal that never ends is one too: trying each quote in it again would cost the square of its length.
 _LITERAL = re.compile(
-    r'"([^"\\\n]*(?:\\.[^"\\\n]*)*)"'
-    r"|'([^'\\\n]*(?:\\.[^'\\\n]*)*)'"
-    r"|`([^`\\]*(?:\\.[^`\\]*)*)`"
+    r'"([^"\\\n]*(?:\\.[^"\\\n]*)*)"?'
+    r"|'([^'\\\n]*(?:\\.[^'\\\n]*)*)'?"
+    r"|`([^`\\]*(?:\\.[^`\\]*)*)`?"
     r"|/\*(.*?)(?:\*/|\Z)"
     r"|(?<![:\\\w])//([^\n]*)"
     r"|<!--([^\n]*)",
     re.DOTALL,
 )
 _STYLE = re.compile(
-    r"""/\*(.*?)(?:\*/|\Z)|"([^"\\\n]*(?:\\.[^"\\\n]*)*)"|'([^'\\\n]*(?:\\.[^'\\\n]*)*)'""", re.DOTALL
+    r"""/\*(.*?)(?:\*/|\Z)|"([^"\\\n]*(?:\\.[^"\\\n]*)*)"?|'([^'\\\n]*(?:\\.[^'\\\n]*)*)'?""", re.DOTALL
 )
 _ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _PLAIN = {"n": "\n", "t": "\t", "r": "\n", "b": "", "f": "", "v": "", "\n": ""}

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from mudroom.extract.declarations import StyleVerdict, judge_declarations
 from mudroom.extract.limits import limit_passed
 from mudroom.extract.tree import Document, Element, select
-from mudroom.model import Hiding
 
 __all__ = ["hidden_by_sheets"]
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
-_BRACED_STRING = re.compile(r'"[^"\n]*[{}][^"\n]*"|\'[^\'\n]*[{}][^\'\n]*\'')
-_CHUNK = re.compile(r"([^{}]*)([{}])")
+_STRING = re.compile(r'"[^"\n]*"|\'[^\'\n]*\'')
+_BRACE = re.compile(r"([{}])")
 _DYNAMIC_NOT = re.compile(r":not\(\s*:(?:focus|active|hover|focus-within|focus-visible|target)\s*\)")
 _DYNAMIC = re.compile(
     r":(?:hover|focus|active|target|visited|checked|focus-within|focus-visible|popover-open|modal)|::"
@@ -30,7 +29,6 @@ _COSTLY = re.compile(r"[~+]|:has|:nth|:is|:where")
 _WIDTH = re.compile(r"\(\s*(min|max)-width\s*:\s*([\d.]{1,9})(px|em|rem)\s*\)")
 _VIEWPORT = 1280.0
 _COSTLY_FACTOR = 50
-_OVERRIDABLE = (Hiding.DISPLAY_NONE, Hiding.VISIBILITY_HIDDEN, Hiding.OPACITY, Hiding.FONT_SIZE)
 _HIDES = re.compile(
     r"none|hidden|collapse|opacity|font|indent|clip|left|top|right|bottom|margin|transform|scale|transparent",
     re.IGNORECASE,
@@ -97,8 +95,9 @@ def _drop_overridden(
 ) -> None:
     """Forget elements that a stronger rule shows again."""
     weakest = min(rule.key for rule in found.values())
+    ways = {rule.verdict.hiding for rule in found.values()}
     for rule in showing:
-        if rule.key < weakest or not rule.verdict.shows.intersection(_OVERRIDABLE):
+        if rule.key < weakest or rule.verdict.shows.isdisjoint(ways):
             continue
         budget.spend(rule.selector)
         for element in select(document, rule.selector):
@@ -110,22 +109,26 @@ def _drop_overridden(
 
 
 def _parse_rules(untrusted_sheet: str) -> Iterator[_Rule]:
-    text = _BRACED_STRING.sub('""', _COMMENT.sub(" ", untrusted_sheet))
+    text = _STRING.sub(_without_braces, _COMMENT.sub(" ", untrusted_sheet))
     contexts: list[str | None] = []
     order = 0
-    for match in _CHUNK.finditer(text):
-        if match[2] == "{":
-            prelude = match[1].rpartition(";")[2].strip()
-            contexts.append(_enter(prelude, contexts))
+    chunks = _BRACE.split(text)
+    for words, brace in zip(chunks[::2], chunks[1::2], strict=False):
+        if brace == "{":
+            contexts.append(_enter(words.rpartition(";")[2].strip(), contexts))
             continue
         selectors = contexts.pop() if contexts else None
         if not selectors or selectors == "@":
             continue
-        verdict = judge_declarations(match[1].strip())
+        verdict = judge_declarations(words.strip())
         if verdict.hiding or verdict.shows:
             for selector in _split_selectors(selectors):
                 order += 1
                 yield _Rule(selector, _specificity(selector, order, verdict), verdict)
+
+
+def _without_braces(match: re.Match[str]) -> str:
+    return '""' if "{" in match[0] or "}" in match[0] else match[0]
 
 
 def _enter(prelude: str, contexts: list[str | None]) -> str | None:

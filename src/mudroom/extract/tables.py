@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mudroom.extract.display import Block, BlockKind, Cell, Edge, Inline, Mark, close_mark, open_mark
+from mudroom.extract.display import Block, BlockKind, Cell, Edge, Inline, Mark, close_of, open_mark
 
 __all__ = ["CapturedCell", "CapturedTable", "flatten"]
 
@@ -64,7 +64,7 @@ def flatten(blocks: Sequence[Block]) -> Inline:
         if block.kind is BlockKind.OPEN_ITEM:
             parts.append(" • " if parts else "• ")
         elif block.kind is BlockKind.CODE:
-            parts += (" ", open_mark(Mark.CODE), block.text, close_mark(Mark.CODE), " ")
+            parts += (" ", open_mark(Mark.CODE), block.text, close_of(open_mark(Mark.CODE)), " ")
         elif block.kind is BlockKind.LINES:
             parts += (" ", block.text)
         elif block.inline:

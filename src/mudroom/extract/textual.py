@@ -16,7 +16,11 @@ _ALIGNED = re.compile(r"^[ \t]+\S|\S(?: {3,}|\t+)\S|[│┌└├─═║┐┘
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _MAX_FRONT_MATTER = 65_536
-_MAX_MARKDOWN_CHARS = 1 << 20  # larger files are shown as text: a parser in Python has its price
+_MAX_MARKDOWN_CHARS = (
+    1 << 19
+)  # larger files are shown as text: a parser in Python has its price, 4 s a megabyte
+_MAX_BRACKETS = 20_000  # each open one is looked for again
+_MAX_NESTING = 20  # the parser's own default; each level multiplies the cost of unclosed brackets
 _CHUNK_LINES = 400
 
 
@@ -53,21 +57,28 @@ def read_code(
 def markdown_to_html(
     untrusted_markdown: str, display: DisplayBuilder, security: SecurityCollector
 ) -> str | None:
-    """A Markdown text as the HTML that it means, or None where it is too large to be parsed.
+    """A Markdown text as the HTML that it means, or None where it is too large or too deep to be parsed.
 
     Its front matter goes to the display as code. What no rendering shows, unused link definitions above all,
     goes to the collector.
     """
-    if len(untrusted_markdown) > _MAX_MARKDOWN_CHARS:
+    if len(untrusted_markdown) > _MAX_MARKDOWN_CHARS or untrusted_markdown.count("[") > _MAX_BRACKETS:
         return None
     text = untrusted_markdown.replace("\r\n", "\n").replace("\r", "\n")
     if text.startswith("---") and (match := _FRONT_MATTER.match(text[:_MAX_FRONT_MATTER])):
         read_code(match[1], "yaml", display, security, Channel.META)
         text = text[match.end() :]
-    environment: dict[str, dict[str, dict[str, str]]] = {}
-    html = (
-        MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text, environment)
+    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _MAX_NESTING}).enable(
+        ["table", "strikethrough"]
     )
+    environment: dict[str, dict[str, dict[str, str]]] = {}
+    try:
+        tokens = parser.parse(text, environment)
+    except RecursionError:
+        return None
+    if any(token.level >= _MAX_NESTING - 2 for token in tokens):
+        return None  # what lies deeper was left out by the parser
+    html = parser.renderer.render(tokens, parser.options, environment)
     for label, target in environment.get("references", {}).items():
         words = f"{label} {target.get('title', '')} {target.get('href', '')}"
         security.add(Channel.LINK, Hiding.NOT_RENDERED, 0, words)

@@ -17,6 +17,7 @@ from turbohtml import (
     ProcessingInstruction,
     SelectorSyntaxError,
     Text,
+    XPath,
     parse,
     parse_xml,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "Node",
     "ProcessingInstruction",
     "Text",
+    "XPath",
     "parse_html",
     "parse_well_formed",
     "select",
@@ -38,8 +40,12 @@ __all__ = [
 
 
 def parse_html(untrusted_text: str) -> Document:
-    """The tree a browser builds of a page whose scripts have not run; any text has one. Source: WHATWG HTML 13.2."""
-    return parse(untrusted_text)
+    """The tree a browser builds of a page before its scripts run; any text has one.
+
+    Scripting is on, as it is for a person: what stands in noscript is text there, and is read apart.
+    Source: WHATWG HTML 13.2.
+    """
+    return parse(untrusted_text, scripting=True)
 
 
 def parse_well_formed(untrusted_text: str) -> Document | None:

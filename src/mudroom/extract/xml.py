@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mudroom.extract.builder import DisplayBuilder
-from mudroom.extract.display import Edge, Mark, close_mark
+from mudroom.extract.display import Edge, Mark, close_of
 from mudroom.extract.html import read_html_into
 from mudroom.extract.limits import ExtractLimits
 from mudroom.extract.links import LinkCollector
@@ -134,7 +134,10 @@ class _Feed:
         if title and title.strip():
             text = self._display.text(title.strip())
             self._display.visible_chars += len(text)
-            edges = [Edge(Mark.LINK, is_open=True, href=shown), text, close_mark(Mark.LINK)]
+            edges: list[str | Edge] = [text]
+            if shown:
+                link = Edge(Mark.LINK, is_open=True, href=shown)
+                edges = [link, text, close_of(link)]
             self._display.heading(level, edges)
         if date:
             self._display.words(date)

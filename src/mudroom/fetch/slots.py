@@ -7,8 +7,8 @@ slot while it waits for its origin's, so that a stalled host cannot starve the o
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol
 
@@ -25,12 +25,45 @@ class Slots(Protocol):
         ...
 
 
-@dataclass(slots=True)
 class _Gate:
-    """The slots of one origin while it has any in use."""
+    """Slots that are handed from one hop to the one that waits longest.
 
-    slots: asyncio.Semaphore
-    users: int = 0
+    Why not asyncio.Semaphore: a slot that is free costs no coroutine here, and it is the common case.
+    """
+
+    __slots__ = ("free", "users", "waiting")
+
+    def __init__(self, free: int) -> None:
+        self.free = free
+        self.users = 0
+        self.waiting: deque[asyncio.Future[None]] = deque()
+
+    def try_take(self) -> bool:
+        """Whether a slot was free; it is now the caller's."""
+        if not self.free:
+            return False
+        self.free -= 1
+        return True
+
+    async def wait(self) -> None:
+        """Take a slot when one is handed on."""
+        waiter = asyncio.get_running_loop().create_future()
+        self.waiting.append(waiter)
+        try:
+            await waiter
+        except BaseException:
+            if waiter.done() and not waiter.cancelled():
+                self.give_back()  # it was handed over while its hop gave up
+            raise
+
+    def give_back(self) -> None:
+        """Hand a slot to the first that still waits, or keep it free."""
+        while self.waiting:
+            waiter = self.waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+        self.free += 1
 
 
 class OriginSlots:
@@ -39,61 +72,56 @@ class OriginSlots:
     def __init__(self, *, global_slots: int = 32, origin_slots: int = 6) -> None:
         if global_slots < 1 or origin_slots < 1:
             raise ValueError("slots must be at least 1")
-        self._global = asyncio.Semaphore(global_slots)
+        self._global = _Gate(global_slots)
         self._origin_slots = origin_slots
         self._gates: dict[str, _Gate] = {}
 
     def hold(self, origin: str, priority: Priority) -> _Held:
         """A slot of the origin and a global one; `priority` is for schedulers that know more."""
         del priority
-        return _Held(self, origin)
+        return _Held(self._global, self._gates, origin, self._origin_slots)
 
     @property
     def busy_origins(self) -> int:
         """Origins with a hop running or waiting; nothing is remembered of the others."""
         return len(self._gates)
 
-    async def _enter(self, origin: str) -> None:
-        gate = self._gates.get(origin)
-        if gate is None:
-            gate = self._gates[origin] = _Gate(asyncio.Semaphore(self._origin_slots))
-        gate.users += 1
-        try:
-            await gate.slots.acquire()
-            try:
-                await self._global.acquire()
-            except BaseException:
-                gate.slots.release()
-                raise
-        except BaseException:
-            self._forget(origin, gate)
-            raise
-
-    def _leave(self, origin: str) -> None:
-        gate = self._gates[origin]
-        self._global.release()
-        gate.slots.release()
-        self._forget(origin, gate)
-
-    def _forget(self, origin: str, gate: _Gate) -> None:
-        gate.users -= 1
-        if not gate.users:
-            del self._gates[origin]
-
 
 class _Held:
-    """One slot while it is held."""
+    """One hop's slots while it has them."""
 
-    __slots__ = ("_origin", "_slots")
+    __slots__ = ("_all", "_gate", "_gates", "_origin")
 
-    def __init__(self, slots: OriginSlots, origin: str) -> None:
-        self._slots = slots
+    def __init__(self, all_slots: _Gate, gates: dict[str, _Gate], origin: str, origin_slots: int) -> None:
+        self._all = all_slots
+        self._gates = gates
         self._origin = origin
+        self._gate = gates.get(origin) or _Gate(origin_slots)
 
     async def __aenter__(self) -> None:
-        await self._slots._enter(self._origin)  # noqa: SLF001 - one mechanism in two classes
+        gate = self._gate = self._gates.setdefault(self._origin, self._gate)
+        gate.users += 1
+        try:
+            if not gate.try_take():
+                await gate.wait()
+            try:
+                if not self._all.try_take():
+                    await self._all.wait()
+            except BaseException:
+                gate.give_back()
+                raise
+        except BaseException:
+            self._leave()
+            raise
 
     async def __aexit__(
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        self._slots._leave(self._origin)  # noqa: SLF001 - as above
+        self._all.give_back()
+        self._gate.give_back()
+        self._leave()
+
+    def _leave(self) -> None:
+        self._gate.users -= 1
+        if not self._gate.users:
+            del self._gates[self._origin]

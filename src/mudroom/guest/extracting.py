@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 
 import webencodings
+from chardet.models import get_rowmax
 
+from mudroom.errors import ContentRefused
 from mudroom.extract import ExtractLimits, ExtractSource, extract_document
 from mudroom.model import View
 from mudroom.wire import FrameKind, decode_extract_request, encode_extracted, refuse
@@ -30,8 +33,14 @@ _WARM = (
         "application/rss+xml",
         b"<rss version='2.0'><channel><title>a</title><item><title>b</title></item></channel></rss>",
     ),
-    # No declaration and no UTF-8: the guess has models to load.
+    # Bytes that are not what they are declared to be: the second opinion has a table to load.
+    ("text/html", b"\x00\x01\x02\x03" * 64),
+    ("application/octet-stream", b"%PDF-1.4 "),
+    # No declaration and no UTF-8: the guess has models to load, not all of them for each guess.
     ("text/plain", "Привет, мир! Как дела сегодня?\n".encode("cp1251") * 20),
+    ("text/html", "Très bien, ça va être déjà là. ".encode("cp1252") * 20),
+    ("text/plain", "日本語のテキストです。".encode("euc_jp") * 20),
+    ("text/plain", b"\x80\x81\x82" * 500),
 )
 
 
@@ -42,11 +51,14 @@ class ExtractRole:
         """Every kind of document read once, every codec of the encoding standard loaded."""
         for label in set(webencodings.LABELS.values()):
             webencodings.lookup(label)
+        # The one table of the guess that no short text makes it load.
+        get_rowmax()
         for content_type, body in _WARM:
             source = ExtractSource(
                 url="https://warm.invalid/", content_type=content_type, views=frozenset(View)
             )
-            encode_extracted(extract_document(body, source, ExtractLimits()))
+            with contextlib.suppress(ContentRefused):
+                encode_extracted(extract_document(body, source, ExtractLimits()))
 
     def configure(self, settings: tuple[int, ...]) -> None:
         """Takes none: limits come with each document."""

@@ -54,7 +54,7 @@ def _lock(order: LockOrder, kernel: Kernel) -> GuestReady:
     architecture = architecture_of(machine)
     if architecture is None:
         raise OSError(f"the system calls of {machine} are not known")
-    trial = Trial(kernel)
+    trial = Trial(kernel, architecture)
     # Behind walls the walls alone must hold already; the lock comes on top of them.
     escapes = trial.try_the_door() if order.isolation is Isolation.STRICT else Escape(0)
     _set_limits(order.max_memory_bytes)

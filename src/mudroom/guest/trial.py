@@ -6,6 +6,7 @@ import os
 from enum import IntFlag
 
 from mudroom.guest.kernel import Kernel
+from mudroom.syscalls import Architecture
 
 __all__ = ["Escape", "Trial"]
 
@@ -13,10 +14,6 @@ _AF_INET = 2
 _SOCK_STREAM = 1
 _SIGCHLD = 17
 _CLONE_NEWUSER = 0x10000000
-_NUMBERS = {
-    "x86_64": {"socket": 41, "clone": 56, "unshare": 272},
-    "aarch64": {"socket": 198, "clone": 220, "unshare": 97},
-}
 _FOLDERS = ("/", "/tmp", "/dev/shm")  # noqa: S108 - where a file could be made
 
 
@@ -34,9 +31,9 @@ class Escape(IntFlag):
 class Trial:
     """The door and how to try it; made before the lock, since a locked guest cannot even ask its name."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, architecture: Architecture) -> None:
         self._kernel = kernel
-        self._numbers = _NUMBERS[os.uname().machine]
+        self._numbers = architecture.numbers
         self._parent = os.getppid()
 
     def try_the_door(self) -> Escape:

@@ -53,8 +53,6 @@ class Stored:
 
     facts: PageFacts
     page: ExposedPage
-    text: str | None
-    """The text view, when it was asked for; scanned like the Markdown."""
     provenance: Provenance
     decision: Decision
     findings: tuple[Finding, ...]
@@ -63,6 +61,8 @@ class Stored:
     """What the links are relative to; None for a file without a URL."""
     link_scope: ExceptionScope
     """The exceptions that this page's links may use: those it was itself dialled in."""
+    text: str | None = None
+    """The text view, when it was asked for; scanned like the Markdown."""
     kind: OutcomeKind = OutcomeKind.STORED
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from mudroom.address import AllowedUrl, ExceptionScope, ParsedUrl, judge_url, parse_url, site_of
+from mudroom.address import AllowedUrl, ExceptionScope, judge_url, parse_url, site_of
 from mudroom.corpus import FailedRecord, PageNote, RunWriter
 from mudroom.errors import (
     Code,
@@ -64,7 +64,6 @@ class _Arrival:
     """Whose guest reads it (decision 11)."""
     retrieved_at: datetime
     prepared: PreparedSnapshot
-    base: ParsedUrl | None
     link_scope: ExceptionScope
     initiator: Initiator
     robots: str
@@ -118,9 +117,9 @@ class Intake:
         verdict, report = await self._screen(document, arrival, trail)
         match verdict:
             case AcceptedDocument():
-                return await self._store(verdict, arrival, trail, run)
+                return await self._store(verdict, content.base_url, arrival, trail, run)
             case QuarantinedDocument():
-                return await self._quarantine(verdict, trail, run)
+                return await self._quarantine(verdict, arrival, trail, run)
             case BlockedDocument():
                 return await self._block(verdict, report, document.provenance, trail, run)
 
@@ -219,7 +218,6 @@ class Intake:
             site=site_of(fetched.final),
             retrieved_at=snapshot.fetched_at,
             prepared=prepared,
-            base=fetched.final,
             link_scope=ExceptionScope.of(fetched.exception) if fetched.exception else ExceptionScope.none(),
             initiator=request.initiator,
             robots=request.robots,
@@ -239,7 +237,6 @@ class Intake:
             site=f"file {trail.facts.document_id}",
             retrieved_at=snapshot.fetched_at,
             prepared=prepared,
-            base=parse_url(request.url) if request.url else None,
             link_scope=ExceptionScope.none(),
             initiator=Initiator.OPERATOR,
             robots="not-checked",
@@ -291,12 +288,16 @@ class Intake:
         verdict = decide(document, exposed, report, self._parts.policy, digest=digest_scan_request)
         return verdict, report
 
-    async def _store(
-        self, accepted: AcceptedDocument, arrival: _Arrival, trail: Trail, run: RunWriter
-    ) -> Stored:
+    async def _keep_late(self, arrival: _Arrival, trail: Trail) -> None:
+        """The bytes of a document that is kept, where only those are (archive.keep = accepted)."""
         if self._parts.keep is KeepRule.ACCEPTED:
             await self._parts.archive.commit(arrival.prepared)
             trail.add(source_ref=arrival.prepared.source_ref)
+
+    async def _store(
+        self, accepted: AcceptedDocument, base_url: str, arrival: _Arrival, trail: Trail, run: RunWriter
+    ) -> Stored:
+        await self._keep_late(arrival, trail)
         stored = await run.store(accepted, _note(trail))
         trail.add(path=stored.path)
         trail.enter(PageState.STORED)
@@ -308,11 +309,14 @@ class Intake:
             decision=accepted.decision,
             findings=accepted.findings,
             links=accepted.links,
-            base=arrival.base,
+            base=parse_url(base_url),
             link_scope=arrival.link_scope,
         )
 
-    async def _quarantine(self, kept: QuarantinedDocument, trail: Trail, run: RunWriter) -> Quarantined:
+    async def _quarantine(
+        self, kept: QuarantinedDocument, arrival: _Arrival, trail: Trail, run: RunWriter
+    ) -> Quarantined:
+        await self._keep_late(arrival, trail)
         stored = await run.quarantine(kept, _note(trail))
         trail.add(path=stored.path)
         trail.enter(PageState.QUARANTINED)
@@ -327,6 +331,9 @@ class Intake:
         run: RunWriter,
     ) -> Blocked:
         findings = report.findings if report else ()
+        # With archive.keep = accepted the reference was only prepared: nothing of a withheld page is kept.
+        provenance = replace(provenance, source_ref=trail.facts.source_ref)
+        blocked = replace(blocked, source_ref=trail.facts.source_ref)
         await run.record_blocked(blocked, replace(_note(trail), findings=findings, provenance=provenance))
         trail.enter(PageState.BLOCKED, blocked.code)
         return Blocked(

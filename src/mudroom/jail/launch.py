@@ -81,18 +81,18 @@ class Launcher:
     def start(self, role: GuestRole) -> GuestProcess:
         """A guest that has begun to start; it is not ready yet. Raises GuestFailed(JAIL_UNAVAILABLE)."""
         uid = None if self._users is None else self._users.take()
-        info: tuple[int, int] | None = None
+        info_fd: int | None = None
         with contextlib.ExitStack() as ours:
             command = self._guest_command(role, uid)
             passed: list[int] = []
             if self.isolation is Isolation.STRICT:
-                info = os.pipe()
+                # Not a pipe: one without a reader would end bwrap half-way, and leave its child waiting.
+                info_fd = _file_of(b"")
                 filter_fd = _file_of(self._wall_filter)
                 ours.callback(os.close, filter_fd)
-                ours.callback(os.close, info[1])
-                passed = [info[1], filter_fd]
-                command = self._walls(role, uid, info[1], filter_fd) + command
-            return self._spawn(command, passed, uid, None if info is None else info[0])
+                passed = [info_fd, filter_fd]
+                command = self._walls(role, uid, info_fd, filter_fd) + command
+            return self._spawn(command, passed, uid, info_fd)
 
     def close(self) -> None:
         """Ends what guests shared."""
@@ -157,7 +157,7 @@ class Launcher:
         requests_out, requests_in = os.pipe()
         answers_out, answers_in = os.pipe()
         stderr_out, stderr_in = os.pipe()
-        kept = [requests_in, answers_out, stderr_out] + ([] if info_fd is None else [info_fd])
+        kept = (requests_in, answers_out, stderr_out)
         try:
             popen = subprocess.Popen(  # noqa: S603 - a command of our own making
                 command,
@@ -170,7 +170,7 @@ class Launcher:
                 start_new_session=True,
             )
         except OSError as error:
-            for fd in kept:
+            for fd in (*kept, *(() if info_fd is None else (info_fd,))):
                 os.close(fd)
             if self._users is not None and uid is not None:
                 self._users.give_back(uid)
@@ -203,7 +203,7 @@ class Launcher:
 
 def _file_of(data: bytes) -> int:
     """A descriptor of an unnamed file that holds `data`, at its beginning."""
-    fd = os.memfd_create("mudroom-filter", os.MFD_CLOEXEC)
+    fd = os.memfd_create("mudroom", os.MFD_CLOEXEC)
     os.write(fd, data)
     os.lseek(fd, 0, os.SEEK_SET)
     return fd

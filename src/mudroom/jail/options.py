@@ -36,7 +36,9 @@ class GuestRole:
     """Limits that it is told once, in the order of their declaration."""
 
 
-EXTRACT_ROLE = GuestRole(name="extract", packages=("turbohtml", "webencodings", "chardet", "ada_url"))
+EXTRACT_ROLE = GuestRole(
+    name="extract", packages=("turbohtml", "webencodings", "chardet", "puremagic", "markdown_it", "ada_url")
+)
 SCAN_ROLE = GuestRole(name="scan", packages=("re2", "yaml"))
 PROBE_ROLE = GuestRole(name="probe")
 

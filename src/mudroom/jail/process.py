@@ -21,7 +21,7 @@ _MAX_TOLD_BYTES = 64 * 1024
 _MAX_LINE_CHARS = 300
 _LONGEST_WAIT_SECONDS = 4.0
 _LONGEST_PAUSE_SECONDS = 0.05
-_CHILD = re.compile(rb'"child-pid": (\d+)\b')
+_CHILD = re.compile(rb'"child-pid": (\d+)\s*[,}]')
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,13 +33,13 @@ class GuestProcess:
     answers_fd: int
     stderr_fd: int
     info_fd: int | None
+    """A file without a name in which bwrap says which process it made."""
     cgroup: GuestCgroup | None
     uid: int | None
     users: SlotUsers | None
     host_pid: int | None = None
     """The interpreter's own process as seen from here; known when the guest is ready."""
     _ended: bool = field(default=False)
-    _told: bytes = field(default=b"")
     _child_fd: int | None = field(default=None)
 
     def settle(self) -> None:
@@ -134,8 +134,7 @@ class GuestProcess:
     def _hear_of_child(self) -> bool:
         """Whether bwrap has named its child, the interpreter."""
         if self.info_fd is not None and self.host_pid is None:
-            self._told += self._read_some(self.info_fd)
-            match = _CHILD.search(self._told)
+            match = _CHILD.search(os.pread(self.info_fd, _MAX_TOLD_BYTES, 0))
             if match is not None:
                 self.host_pid = int(match[1])
                 # It may be gone already; its number must not be taken for another's later.

@@ -121,16 +121,16 @@ class Ward:
         self._serve_by_key()
         self._serve_by_untouched()
         if self._waiters:
-            self._make_guests(len(self._waiters))
+            self._make_guests()
         elif self._options.spares_per_role and self._refill is None:
             self._refill = asyncio.get_running_loop().call_later(self._refill_delay(), self._on_refill)
 
     def _give_up_for_the_patient(self) -> None:
+        """Makes a place for the first in the queue when others were served before it too often."""
         if not self._waiters or self._waiters[0].passed_over < _MAX_PASSED_OVER:
             return
-        is_coming = self._starting or any(guest.key is None for guest in self._guests)
-        if not is_coming:
-            self._evict(lambda guest: guest.key != self._waiters[0].key)
+        if not self._starting and self._places_taken() >= self._options.guests_per_role:
+            self._evict_other_than(self._waiters[0].key)
 
     def _serve_by_key(self) -> None:
         idle = {guest.key: guest for guest in self._guests if not guest.is_busy and guest.key is not None}
@@ -153,6 +153,9 @@ class Ward:
         for guest in [guest for guest in self._guests if guest.key is None and not guest.is_busy]:
             if not self._waiters:
                 return
+            is_full = self._places_taken() >= self._options.guests_per_role
+            if is_full and not self._evict_other_than(self._waiters[0].key):
+                return
             self._hand_over(guest, self._waiters.popleft())
 
     def _hand_over(self, guest: Inmate, waiter: _Waiter) -> None:
@@ -160,18 +163,21 @@ class Ward:
         guest.key = waiter.key
         waiter.turn.set_result(guest)
 
-    def _make_guests(self, wanted: int) -> None:
-        """Starts guests for those who wait, in free room or in the place of idle guests of other keys."""
-        for _ in range(wanted - len(self._starting)):
-            if len(self._guests) + len(self._starting) >= self._room() and not self._evict(lambda _: True):
+    def _make_guests(self) -> None:
+        """Starts guests for those who wait, in free places or in those of idle guests of other keys."""
+        for waiter in tuple(self._waiters)[len(self._starting) :]:
+            taken = self._places_taken() + len(self._starting)
+            if taken >= self._options.guests_per_role and not self._evict_other_than(waiter.key):
                 return
             self._start_one()
 
-    def _room(self) -> int:
-        return self._options.guests_per_role + self._options.spares_per_role
+    def _places_taken(self) -> int:
+        """Guests that serve a key; those that nobody has touched wait beside the places."""
+        return sum(guest.key is not None for guest in self._guests)
 
-    def _evict(self, may_go: Callable[[Inmate], bool]) -> bool:
-        idle = [guest for guest in self._guests if not guest.is_busy and may_go(guest)]
+    def _evict_other_than(self, key: SiteKey) -> bool:
+        """Whether an idle guest of another key, the one unused for longest, gave its place up."""
+        idle = [guest for guest in self._guests if not guest.is_busy and guest.key not in {None, key}]
         if not idle:
             return False
         self._retire(min(idle, key=lambda guest: guest.last_used))
@@ -222,6 +228,5 @@ class Ward:
         """Starts spares when the hurry is over: a command that reads one page ends before it would need them."""
         self._refill = None
         untouched = sum(guest.key is None for guest in self._guests) + len(self._starting)
-        free = self._room() - len(self._guests) - len(self._starting)
-        for _ in range(min(self._options.spares_per_role - untouched, free)):
+        for _ in range(self._options.spares_per_role - untouched):
             self._start_one()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from typing import Any
 
 from mcp_types import CallToolResult
 
 from mudroom.address import ExceptionScope, parse_url
+from mudroom.crawl import describe_fault
 from mudroom.errors import Code, InvalidConfig, MudroomError
 from mudroom.intake import Blocked, Failed, Quarantined, Stored
 from mudroom.mcp.answers import tell_accepted, tell_refused_arguments, tell_withheld
@@ -21,6 +23,8 @@ from mudroom.screen import WarnHandling
 
 __all__ = ["WebOpen"]
 
+_log = logging.getLogger(__name__)
+
 
 class WebOpen:
     """The tool, for one session: its cursors belong to it and to no other."""
@@ -32,7 +36,23 @@ class WebOpen:
         self._shelf = Shelf(options.max_kept_documents, options.max_kept_chars)
 
     async def call(self, untrusted_arguments: Mapping[str, Any]) -> CallToolResult:
-        """The answer to a call. Raises: asyncio.CancelledError, with which the fetch ends too."""
+        """The answer to a call.
+
+        An error that nobody foresaw is told in the log and is a failed page for the agent, who must not get
+        its text. Raises: asyncio.CancelledError, with which the fetch ends too.
+        """
+        work = asyncio.ensure_future(self._call(untrusted_arguments))
+        try:
+            await asyncio.wait({work})
+        finally:
+            work.cancel()
+        error = asyncio.CancelledError() if work.cancelled() else work.exception()
+        if error is None:
+            return work.result()
+        _log.error("web_open: unexpected %s", describe_fault(error))
+        return tell_withheld(OutcomeKind.FAILED, Code.INTERNAL_ERROR, "")
+
+    async def _call(self, untrusted_arguments: Mapping[str, Any]) -> CallToolResult:
         try:
             arguments = read_open_arguments(untrusted_arguments)
         except InvalidConfig as error:

@@ -161,10 +161,12 @@ class CurlDriver:
 
     def _act(self, fd: int, events: int) -> None:
         self._is_acting = True
-        _, running = self._multi.socket_action(fd, events)
-        if running < len(self._running):
-            self._collect()
-        self._is_acting = False
+        try:
+            _, running = self._multi.socket_action(fd, events)
+            if running < len(self._running):
+                self._collect()
+        finally:
+            self._is_acting = False
         if self._deadline is not None:
             self._arm()
 

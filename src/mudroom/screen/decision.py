@@ -34,6 +34,7 @@ from mudroom.model import (
     UntrustedDocument,
 )
 from mudroom.screen.policy import PolicyOptions, WarnHandling, judge_findings
+from mudroom.wire import digest_scan_request
 
 __all__ = [
     "SCANNER_CATEGORY",
@@ -176,7 +177,7 @@ def decide(
     report: ScanReport,
     policy: PolicyOptions,
     *,
-    digest: Callable[[ScanRequest], str],
+    digest: Callable[[ScanRequest], str] = digest_scan_request,
 ) -> AcceptedDocument | QuarantinedDocument | BlockedDocument:
     """The state that a finished scan leads to.
 

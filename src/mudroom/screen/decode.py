@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import html
+import re
 from collections.abc import Callable, Iterator
 from urllib.parse import unquote_to_bytes
 
@@ -27,18 +28,23 @@ def _compile(pattern: str) -> re2._Regexp:
 Passage = tuple[int, int, bytes]
 """Where it stood (start and end in bytes), and what it says as UTF-8."""
 
-_BASE64 = _compile(r"[A-Za-z0-9+/_-]{16,}(?:[\r\n]{1,2}[ \t]*[A-Za-z0-9+/_-]{16,})*={0,2}")
+_BASE64 = _compile(r"[A-Za-z0-9+/_-]{24,}(?:[\r\n]{1,2}[ \t]*[A-Za-z0-9+/_-]{24,})*={0,2}")
 _BASE32 = _compile(r"\b[A-Z2-7]{24,}={0,6}|\b[a-z2-7]{32,}={1,6}")
 _HEX = _compile(r"(?i)(?:(?:\\x|0x|%u00)?[0-9a-f]{2}[ ,:;]{0,2}){12,}")
 _PERCENT = _compile(r"[^\s\"'<>]*%[0-9A-Fa-f]{2}[^\s\"'<>]*")
 _ENTITY = _compile(r"[^\n]*&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[a-zA-Z]{2,31});[^\n]*")
 _ESCAPE = _compile(r"[^\n]*(?:\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}){2}[^\n]*")
+# Of fixed length, so linear in any engine; this one hands on groups of bytes without a detour.
+_ONE_ESCAPE = re.compile(rb"\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})")
 _TAGS = _compile(r"[\x{e0020}-\x{e007e}]{8,}")
 _SELECTORS = _compile(r"[\x{fe00}-\x{fe0f}\x{e0100}-\x{e01ef}]{4,}")
 _ZERO_WIDTH = _compile(r"[\x{200b}-\x{200f}\x{2060}-\x{2064}\x{feff}\x{180e}]{16,}")
 _READABLE = _compile(r"[\t\n\r\x20-\x7e\x{a0}-\x{ff}\x{370}-\x{52f}\x{3040}-\x{30ff}\x{4e00}-\x{9fff}]{8,}")
 _MARKUP = _compile(r"<[a-zA-Z/!][^>]*>")
 _HEX_NOISE = b" ,:;\\xX\t"
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_CONTROLS = bytes(code for code in (*range(32), 127) if code not in b"\t\n\r")
+_HEAD = 24
 _MIN_READABLE = 8
 _MOSTLY = 0.9
 _ASCII = range(32, 127)
@@ -71,32 +77,32 @@ def _decode_runs(text: bytes, pattern: re2._Regexp, decode: Callable[[bytes], by
         decoded = decode(run)
         if decoded and decoded != run:
             readable = _keep_readable(decoded)
-            if readable:
+            if len(readable) >= _MIN_READABLE:
                 yield start, end, readable
 
 
 def _keep_readable(decoded: bytes) -> bytes:
     """The parts that read as text, apart by line breaks; markup in them set aside, as a reader would."""
-    clean = decoded.decode("utf-8", errors="replace")
     # A part of noise must have a blank to count; what is readable as a whole may be another encoding.
-    parts = [
-        part.group()
-        for part in _READABLE.finditer(clean)
-        if " " in part.group() or part.end() - part.start() > _MOSTLY * len(clean)
-    ]
-    joined = "\n".join(parts)
-    if "<" in joined:
-        joined = _MARKUP.sub(" ", joined)
-    return joined.encode() if len(joined) >= _MIN_READABLE else b""
+    whole = _MOSTLY * len(decoded)
+    spans = (part.span() for part in _READABLE.finditer(decoded))
+    parts = [decoded[start:end] for start, end in spans if end - start > whole or b" " in decoded[start:end]]
+    joined = b"\n".join(parts)
+    if b"<" in joined:
+        joined = bytes(_MARKUP.sub(b" ", joined))
+    return joined
 
 
 def _from_base64(run: bytes) -> bytes:
-    compact = run.translate(bytes.maketrans(b"-_", b"+/"), b"\r\n \t=")
-    compact = compact[: len(compact) - (len(compact) % 4 == 1)]
-    try:
-        return binascii.a2b_base64(compact + b"=" * (-len(compact) % 4))
-    except binascii.Error:
+    # Long words and paths are of one case; what encodes prose is not, and begins without control characters.
+    if run.islower() or run.isupper():
         return b""
+    compact = run.translate(_URL_SAFE, b"\r\n \t=")
+    compact = compact[: len(compact) - (len(compact) % 4 == 1)]
+    head = binascii.a2b_base64(compact[:_HEAD])
+    if len(head.translate(None, _CONTROLS)) != len(head):
+        return b""
+    return binascii.a2b_base64(compact + b"=" * (-len(compact) % 4))
 
 
 def _from_base32(run: bytes) -> bytes:
@@ -114,9 +120,7 @@ def _from_hex(run: bytes) -> bytes:
 
 
 def _from_escapes(run: bytes) -> bytes:
-    text = run.decode(errors="replace")
-    plain = _ONE_ESCAPE_CAPTURED.sub(lambda match: chr(int(match.group(1) or match.group(2), 16)), text)
-    return str(plain).encode(errors="replace")
+    return _ONE_ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)).encode(errors="replace"), run)
 
 
 def _from_tags(run: bytes) -> bytes:
@@ -142,7 +146,3 @@ def _from_zero_width(run: bytes) -> bytes:
             if candidate and sum(letter in _ASCII for letter in candidate) > _MOSTLY * len(candidate):
                 found.append(candidate)
     return b"\n".join(found)
-
-
-# This one needs its groups.
-_ONE_ESCAPE_CAPTURED = re2.compile(r"\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})")

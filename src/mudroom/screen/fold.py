@@ -5,6 +5,7 @@ Line breaks stay where they are, so that a line of the folded text is a line of 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import re2
@@ -30,7 +31,6 @@ _INVISIBLE = (
     _span(0x3164, 0x3164), _span(0xFE00, 0xFE0F), _span(0xFEFF, 0xFEFF), _span(0xFFA0, 0xFFA0),
     _span(0xFFF9, 0xFFFB), _span(0xE0000, 0xE0FFF),
 )  # fmt: skip
-_STRIP = dict.fromkeys(code for codes in _INVISIBLE for code in codes)
 _MARKS = dict.fromkeys(_span(0x300, 0x36F))
 _INVISIBLE_CLASS = "".join(f"\\x{{{codes[0]:x}}}-\\x{{{codes[-1]:x}}}" for codes in _INVISIBLE)
 
@@ -42,19 +42,22 @@ _DRESSED_CLASS = (
 )
 # Lookalikes of Latin letters; only undone inside words that also hold Latin letters.
 _LOOKALIKES = str.maketrans(
-    "аеорсухікјѕһԁԛԝьВЕКМНОРСТАХУІЈЅԌвмнтгпёїѵѡαβγεηικνορτυχωϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧıɑɡɩʏʋƽօոսզհցՏՍԼꓐꓑ",
-    "aeopcyxikjshdqwbBEKMHOPCTAXYIJSGvmhtrneivwaByenikvoptuxwcjABEZHIKMNOPTYXiagiyvsonuqhgSULBP",
+    "аеорсухікјѕһԁԛԝьВЕКМНОРСТАХУІЈЅԌвмнтгпёїѵѡαβγεηικνορτυχωϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧıɑɡɩʏʋƽօոսզհցՏՍԼꓐꓑᎠᎡᎢᎥᎪᎫᎬᎳᎷᎻᏀᏃᏏᏔᏙᏢᏚᏞᏟᏦӏӀ",
+    "aeopcyxikjshdqwbBEKMHOPCTAXYIJSGvmhtrneivwaByenikvoptuxwcjABEZHIKMNOPTYXiagiyvsonuqhgSULBPDRTiAJEWMHGZbWVPSLCKlI",
 )
 _SMALL_CAPITALS = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnoprstuvwyz")
 _SQUARED = {0x1F130 + n: 65 + n for n in range(26)} | {0x1F150 + n: 65 + n for n in range(26)}
 _SQUARED |= {0x1F170 + n: 65 + n for n in range(26)}
+_STRIP = dict.fromkeys(code for codes in _INVISIBLE for code in codes)
+_UNDRESS = _SQUARED | _SMALL_CAPITALS
 _FOREIGN = "".join(chr(code) for code in sorted(_LOOKALIKES))
-_MIXED = f"[A-Za-z]+[{_FOREIGN}][A-Za-z{_FOREIGN}]*|[{_FOREIGN}]+[A-Za-z][A-Za-z{_FOREIGN}]*"
-_ANSI = r"\x1b\[[0-9;?]*[A-Za-z]"
+_ANSI = r"\x1b\[[0-9;?]{0,40}[A-Za-z]"
 
 _NEEDS = _compile(f"[{_INVISIBLE_CLASS}{_DRESSED_CLASS}]|[A-Za-z][{_FOREIGN}]|[{_FOREIGN}][A-Za-z]|\\x1b")
-_MIXED_WORD = _compile(_MIXED)
-_ANSI_SEQUENCE = _compile(_ANSI)
+# One class in a row, so linear in any engine.
+_WORD = re.compile(f"[A-Za-z{_FOREIGN}]+")
+_DRESSED = _compile(f"[{_DRESSED_CLASS}]|[A-Za-z][\\x{{a730}}\\x{{a731}}]")
+_ANSI_SEQUENCE = re.compile(_ANSI)
 
 
 def needs_fold(text: bytes) -> bool:
@@ -62,11 +65,23 @@ def needs_fold(text: bytes) -> bool:
     return (b"\x1b" in text or not text.isascii()) and _NEEDS.search(text) is not None
 
 
-def fold_text(text: str) -> str:
-    """The text without dress, invisible characters, terminal sequences and lookalikes in Latin words."""
-    bare = text.translate(_STRIP)
-    if "\x1b" in bare:
-        bare = _ANSI_SEQUENCE.sub("", bare)
-    folded = unicodedata.normalize("NFKC", bare.translate(_SQUARED).translate(_SMALL_CAPITALS))
-    folded = folded.translate(_MARKS)
-    return str(_MIXED_WORD.sub(lambda match: match.group().translate(_LOOKALIKES), folded))
+def fold_text(text: bytes) -> bytes:
+    """The text without dress, invisible characters, terminal sequences and lookalikes in Latin words.
+
+    Raises: UnicodeDecodeError when `text` is not UTF-8.
+    """
+    if not needs_fold(text):
+        return text
+    folded = text.decode().translate(_STRIP)
+    if "\x1b" in folded:
+        folded = _ANSI_SEQUENCE.sub("", folded)
+    if _DRESSED.search(text) is not None:
+        folded = unicodedata.normalize("NFKC", folded.translate(_UNDRESS)).translate(_MARKS)
+    return _WORD.sub(_undo_lookalikes, folded).encode()
+
+
+def _undo_lookalikes(match: re.Match[str]) -> str:
+    """A word with its lookalikes undone where it also holds Latin letters: a word of one script is honest."""
+    word = match[0]
+    has_latin = bool(word.encode("ascii", "ignore"))
+    return word if word.isascii() or not has_latin else word.translate(_LOOKALIKES)

@@ -53,7 +53,9 @@ class Layout:
     __slots__ = ("_forms", "_request", "_starts", "buffer", "security_start")
 
     def __init__(self, request: ScanRequest) -> None:
-        """Raises UnicodeEncodeError when an exposed text holds a lone surrogate."""
+        """Raises UnicodeError when an exposed text holds a lone surrogate, or the blob is not UTF-8."""
+        if not request.security_text.blob.isascii():
+            request.security_text.blob.decode()
         encoded = [item.text.encode() for item in request.exposed]
         self._request = request
         self._forms = [item.form for item in request.exposed]

@@ -17,6 +17,7 @@ class ScanLimits:
     max_text_bytes: int = 64 * 1024 * 1024
     """Of everything exposed and the security text together, as UTF-8."""
     max_pieces: int = 2_000_000
+    """Strings of one document."""
     max_matches_per_line: int = 10
     """Of one rule; more say nothing new (facts of the classic scanner)."""
     max_findings: int = 1_000

@@ -35,6 +35,7 @@ class PolicyOptions:
     """What the operator decides about verdicts: the section `policy` of the settings."""
 
     warn: WarnHandling = WarnHandling.FLAG
+    """flag, quarantine or block documents with a warning."""
 
 
 def judge_findings(findings: Iterable[Finding]) -> tuple[Decision, Severity | None]:

@@ -26,6 +26,7 @@ _SCANNER_CATEGORY = "scanner"
 _TEXT_LIMIT, _MATCH_LIMIT, _DECODE_LIMIT = "SCAN-001", "SCAN-002", "SCAN-003"
 # Contexts in which visible words are shown rather than said.
 _SHOWN = frozenset({Context.FENCED_CODE, Context.INLINE_CODE, Context.QUOTATION, Context.DISCUSSION})
+_CODE = frozenset({Context.FENCED_CODE, Context.INLINE_CODE})
 # Addresses and names made from titles join their words with signs.
 _JOINED_FORMS = frozenset({ExposedForm.URL, ExposedForm.SLUG})
 _SEPARATORS = bytes.maketrans(b"-_+./=&?", b"        ")
@@ -220,9 +221,13 @@ def _judge(hit: Hit, spot: Spot, contexts: ContextReader) -> Finding | None:
     if hit.rule.where is Place.HIDDEN and not is_hidden:
         return None
     severity = hit.rule.hidden if is_hidden else hit.rule.severity
-    if not is_hidden and not hit.is_capped and _is_shown(hit, spot, contexts):
-        # One level, never to none.
-        severity = Severity(max(severity - 1, Severity.LOW))
+    if (
+        not is_hidden
+        and not hit.is_capped
+        and severity > Severity.LOW
+        and _is_shown(hit, spot, contexts, severity)
+    ):
+        severity = Severity(severity - 1)
     return Finding(
         id=hit.rule.id,
         severity=severity,
@@ -234,10 +239,16 @@ def _judge(hit: Hit, spot: Spot, contexts: ContextReader) -> Finding | None:
     )
 
 
-def _is_shown(hit: Hit, spot: Spot, contexts: ContextReader) -> bool:
+def _is_shown(hit: Hit, spot: Spot, contexts: ContextReader, severity: Severity) -> bool:
+    """Whether the words are shown rather than said, and so weigh one level less.
+
+    For what only warns, and for what is told by its punctuation, only code counts: a dictated answer and
+    a forged turn stand in quotation marks by nature.
+    """
     if spot.channel is Channel.CODE or spot.form is ExposedForm.SLUG:
         return True
-    return contexts.read(hit.start, hit.end, spot.start, spot.end) in _SHOWN
+    context = contexts.read(hit.start, hit.end, spot.start, spot.end)
+    return context in (_SHOWN if severity > Severity.MEDIUM and hit.rule.lane is Lane.PROSE else _CODE)
 
 
 def _fail(identifier: str) -> Finding:

@@ -18,7 +18,7 @@ _BLANKS = r"(?:[\s\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f
 _APOSTROPHE = "(?:['’‘ʼ`´]?)"  # noqa: RUF001 - its forms
 _WORD = re.compile(r"%([a-z_]+)%")
 _IDENTIFIER = re.compile(r"[A-Z]{2,12}-[0-9]{3}")
-_MAX_EXPANSION = 200_000
+_MAX_WORDS = 100
 _GATE_MARK = "@@"
 # "Up to so many words" or "up to so many characters".
 _GAP = re.compile(r"\(\?:(?:\\S\+|\[\^\\s\.!\?\]\+) \)\{\d+,\d+\}\??|\.\{\d+,\d+\}\??")
@@ -55,12 +55,15 @@ def expand_pattern(pattern: str, words: Mapping[str, str], lane: Lane) -> Patter
     Raises: ValueError for an unknown word, words that lead back to themselves, and unbalanced brackets.
     """
     expanded = pattern
-    while match := _WORD.search(expanded):
+    for _ in range(_MAX_WORDS):
+        match = _WORD.search(expanded)
+        if match is None:
+            break
         if match[1] not in words:
             raise ValueError(f"unknown word %{match[1]}%")
         expanded = expanded[: match.start()] + words[match[1]] + expanded[match.end() :]
-        if len(expanded) > _MAX_EXPANSION:
-            raise ValueError(f"too long once expanded, or %{match[1]}% leads back to itself")
+    else:
+        raise ValueError(f"more than {_MAX_WORDS} words, or one that leads back to itself")
     parts = _split_gaps(expanded)
     source = _spread_blanks(expanded.replace(_GATE_MARK, ""), lane)
     if len(parts) == 1:

@@ -60,7 +60,8 @@ def _compile(pattern: str) -> re2._Regexp:
 _CORE = _compile(
     r"\b(?:ignore|disregard|forget|override|bypass|instructions?|prompts?|password|assistant|reveal|system|guidelines)\b"
 )
-_SPACED = _compile(r"\b(?:[a-z0-9][ \t._*|/\-]{1,3}){9,}[a-z0-9]\b")
+_SPACED = _compile(r"\b(?:[a-z0-9][ \t._*|/\\\-]{1,3}){9,}[a-z0-9]\b")
+_DIGIT_WORD = _compile(r"(?:[a-z]+[0-9@$!|+]|[0-9@$!|+]+[a-z])[a-z0-9@$!|+]*")
 _ROT13 = bytes.maketrans(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
     codecs.encode("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", "rot13").encode(),
@@ -69,7 +70,9 @@ _LEET = (
     bytes.maketrans(b"01345789@$!|+", b"oieastbgasiit"),
     bytes.maketrans(b"013456789@$!|+", b"oleasgtbgaslit"),
 )
-_SPACERS = b" \t._*|/-"
+# Lines on either side of a changed one that are read with it: phrases run over line ends.
+_NEAR = 3
+_SPACERS = b" \t._*|/-\\"
 
 
 def build_views(text: bytes, limits: ScanLimits) -> Iterator[View]:
@@ -81,19 +84,35 @@ def build_views(text: bytes, limits: ScanLimits) -> Iterator[View]:
 
 
 def _build(text: bytes, depth: int, budget: _Budget) -> Iterator[View]:
-    plain = text
-    locate: Locate = _same
-    if needs_fold(text):
-        plain = fold_text(text.decode()).encode()
-        if plain != text:
-            locate = _map_lines(plain, text)
-            yield View(plain, locate)
-    yield from (View(view.text, _chain(view.locate, locate), view.is_tight) for view in _turn(plain))
-    if depth == 0:
-        return
-    yield from _decode(text, _same, depth, budget)
-    if plain is not text:
-        yield from _decode(plain, locate, depth, budget)
+    yield from _read(text, depth, budget)
+    folded = _fold(text) if needs_fold(text) else None
+    if folded is not None:
+        yield folded
+        for inner in _read(folded.text, depth, budget):
+            yield View(inner.text, _chain(inner.locate, folded.locate), inner.is_tight)
+
+
+def _read(text: bytes, depth: int, budget: _Budget) -> Iterator[View]:
+    yield from _turn(text)
+    if depth:
+        yield from _decode(text, depth, budget)
+
+
+def _fold(text: bytes) -> View | None:
+    """The lines that folding changes, and their neighbours; None when it changes none."""
+    lines = text.split(b"\n")
+    folded = [line if line.isascii() and b"\x1b" not in line else fold_text(line) for line in lines]
+    changed = {number for number, pair in enumerate(zip(lines, folded, strict=True)) if pair[0] != pair[1]}
+    if not changed:
+        return None
+    kept = sorted({near for number in changed for near in range(number - _NEAR, number + _NEAR + 1)})
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    passages = [
+        (starts[number], starts[number] + len(lines[number]), folded[number])
+        for number in kept
+        if 0 <= number < len(lines)
+    ]
+    return _join(passages, is_tight=False)
 
 
 def _turn(text: bytes) -> Iterator[View]:
@@ -111,15 +130,13 @@ def _turn(text: bytes) -> Iterator[View]:
 
 def _read_digits(text: bytes) -> Iterator[View]:
     """The text with digits and signs read as letters, where that makes a word of the core appear."""
+    tokens = b" ".join(text[token.start() : token.end()] for token in _DIGIT_WORD.finditer(text))
     spelled: set[bytes] = set()
-    for table in _LEET:
-        form = text.translate(table)
-        if form not in spelled and any(
-            text[match.start() : match.end()].lower() != form[match.start() : match.end()].lower()
-            for match in _CORE.finditer(form)
-        ):
-            spelled.add(form)
-            yield View(form, _same)
+    for table in _LEET if tokens else ():
+        words = tokens.translate(table)
+        if words not in spelled and _CORE.search(words):
+            spelled.add(words)
+            yield View(text.translate(table), _same)
 
 
 def _gather(text: bytes) -> Iterator[tuple[int, int, bytes]]:
@@ -127,7 +144,7 @@ def _gather(text: bytes) -> Iterator[tuple[int, int, bytes]]:
         yield match.start(), match.end(), text[match.start() : match.end()].translate(None, _SPACERS)
 
 
-def _decode(text: bytes, outer: Locate, depth: int, budget: _Budget) -> Iterator[View]:
+def _decode(text: bytes, depth: int, budget: _Budget) -> Iterator[View]:
     passages = []
     for passage in decode_passages(text):
         budget.spend(len(passage[2]))
@@ -135,10 +152,9 @@ def _decode(text: bytes, outer: Locate, depth: int, budget: _Budget) -> Iterator
     if not passages:
         return
     view = _join(passages, is_tight=False)
-    locate = _chain(view.locate, outer)
-    yield View(view.text, locate)
+    yield view
     for inner in _build(view.text, depth - 1, budget):
-        yield View(inner.text, _chain(inner.locate, locate), inner.is_tight)
+        yield View(inner.text, _chain(inner.locate, view.locate), inner.is_tight)
 
 
 def _join(passages: list[tuple[int, int, bytes]], *, is_tight: bool) -> View:
@@ -164,21 +180,3 @@ def _chain(inner: Locate, outer: Locate) -> Locate:
     return (
         outer if inner is _same else inner if outer is _same else lambda start, end: outer(*inner(start, end))
     )
-
-
-def _map_lines(view: bytes, original: bytes) -> Locate:
-    """From the lines of a view to the same lines of the original; the tables are made when first asked for."""
-    tables: list[list[int]] = []
-
-    def locate(start: int, end: int) -> tuple[int, int]:
-        if not tables:
-            tables.extend(
-                list(accumulate((len(line) + 1 for line in text.split(b"\n")), initial=0))
-                for text in (view, original)
-            )
-        view_starts, starts = tables
-        first = bisect_right(view_starts, start) - 1
-        last = bisect_right(view_starts, max(start, end - 1)) - 1
-        return starts[first], starts[min(last + 1, len(starts) - 1)] - 1
-
-    return locate

@@ -52,7 +52,7 @@ class FileSnapshotStore:
         self._clock = clock or SystemClock()
         self._disk = disk or SystemDisk()
         self._randomness = randomness
-        self._writer = SnapshotWriter(self._open, self._options)
+        self._writer = SnapshotWriter(self._open_to_write, self._options)
         self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mudroom-archive-reader")
         self._reading: ArchiveFolder | None = None
         self._is_closed = False
@@ -107,12 +107,12 @@ class FileSnapshotStore:
             if self._reading is None:
                 if not os.path.lexists(self._root):
                     raise NotFound(Code.SNAPSHOT_MISSING, "the archive holds no such snapshot")
-                self._reading = self._open()
+                self._reading = self._open_to_read()
             return work(self._reading)
 
-    def _open(self) -> ArchiveFolder:
+    def _open_to_write(self) -> ArchiveFolder:
         with map_faults(self._root):
-            folder = ArchiveFolder(self._root, self._options, self._clock, self._disk, self._randomness)
+            folder = self._open()
             is_kept = False
             try:
                 folder.recover()
@@ -121,3 +121,16 @@ class FileSnapshotStore:
                 if not is_kept:
                     folder.close()
         return folder
+
+    def _open_to_read(self) -> ArchiveFolder:
+        """The folder, also where nothing can be put right in it: on a full disk what is indexed is read."""
+        folder = self._open()
+        try:
+            with map_faults(self._root):
+                folder.recover()
+        except StoreFailed as failure:
+            folder.unrecovered = failure
+        return folder
+
+    def _open(self) -> ArchiveFolder:
+        return ArchiveFolder(self._root, self._options, self._clock, self._disk, self._randomness)

@@ -61,6 +61,8 @@ class ArchiveFolder:
         root.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.path.lexists(root):
             root.mkdir(mode=0o700, exist_ok=True)
+        self.unrecovered: StoreFailed | None = None
+        """Why `recover` failed, where it did: then what the index does not know may be there all the same."""
         self.descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         self.index = self._open_index()
 

@@ -36,7 +36,8 @@ CREATE TABLE snapshots (
     segment INTEGER NOT NULL REFERENCES segments (id),
     offset INTEGER NOT NULL,
     length INTEGER NOT NULL,
-    content_bytes INTEGER NOT NULL  -- of the first record, unpacked
+    content_bytes INTEGER NOT NULL, -- of the body
+    run_id TEXT NOT NULL            -- of the run that took it in; a replay finds its own by it
 ) STRICT;
 CREATE INDEX snapshots_by_source ON snapshots (source, fetched_at);
 CREATE INDEX snapshots_by_segment ON snapshots (segment);
@@ -68,6 +69,7 @@ class IndexRow:
     offset: int
     length: int
     content_bytes: int
+    run_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +169,7 @@ class Index:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             self._db.executemany(
-                "INSERT INTO snapshots VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                "INSERT INTO snapshots VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 [
                     (
                         bytes.fromhex(row.record_sha256),
@@ -178,6 +180,7 @@ class Index:
                         row.offset,
                         row.length,
                         row.content_bytes,
+                        row.run_id,
                     )
                     for row in rows
                 ],

@@ -24,6 +24,7 @@ def read_snapshot(folder: ArchiveFolder, untrusted_ref: str) -> Snapshot:
     ref = parse_source_ref(untrusted_ref)
     row = folder.index.find(ref.record)
     if row is None:
+        _require_whole_index(folder)
         if folder.index.has_moment(ref.source_id, ref.fetched_at):
             raise _mismatch()
         raise _missing()
@@ -35,6 +36,7 @@ def read_snapshot(folder: ArchiveFolder, untrusted_ref: str) -> Snapshot:
 
 def read_latest(folder: ArchiveFolder, source_id: str) -> Snapshot:
     """The newest snapshot of the source; no other is read. Raises as `read_snapshot` does."""
+    _require_whole_index(folder)
     rows = folder.index.history(source_id, limit=1)
     if not rows:
         raise _missing()
@@ -43,6 +45,7 @@ def read_latest(folder: ArchiveFolder, source_id: str) -> Snapshot:
 
 def history_of(folder: ArchiveFolder, source_id: str) -> tuple[StoredSnapshot, ...]:
     """All snapshots of the source, newest first, each read and checked. Raises as `read_snapshot` does."""
+    _require_whole_index(folder)
     rows = folder.index.history(source_id)
     return tuple(stored_from(_read_own(folder, row, source_id), row.record_sha256) for row in rows)
 
@@ -58,6 +61,12 @@ def stored_from(snapshot: Snapshot, record_sha256: str) -> StoredSnapshot:
         size_bytes=len(snapshot.body),
         is_new=False,
     )
+
+
+def _require_whole_index(folder: ArchiveFolder) -> None:
+    """Refuse to speak of what is not there while records may lie unindexed."""
+    if folder.unrecovered is not None:
+        raise StoreFailed(folder.unrecovered.code, folder.unrecovered.message)
 
 
 def _read_own(folder: ArchiveFolder, row: SpanRow, source_id: str) -> Snapshot:

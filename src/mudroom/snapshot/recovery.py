@@ -75,4 +75,5 @@ def _row(content: ScanItem | None, metadata: ScanItem) -> IndexRow | None:
         offset=content.offset,
         length=content.length + metadata.length,
         content_bytes=len(snapshot.body),
+        run_id=snapshot.run_id,
     )

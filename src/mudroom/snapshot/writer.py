@@ -184,7 +184,7 @@ class SnapshotWriter:
         for same, span in fitting:
             rows.append(_index_row(same[0].prepared, offset, len(span)))
             offset += len(span)
-        folder.index.add(segment.key, rows, end=offset)
+        _index_or_cut(folder, segment, rows, offset)
         for same, _ in fitting:
             for number, waiting in enumerate(same):
                 waiting.answer = stored_of(waiting.prepared, is_new=number == 0)
@@ -203,6 +203,16 @@ class SnapshotWriter:
             if self._segment is not None:
                 self._folder.release(self._segment)
         self._folder.close()
+
+
+def _index_or_cut(folder: ArchiveFolder, segment: OpenSegment, rows: list[IndexRow], end: int) -> None:
+    """Index what was appended. Where the index has no room for it, the records give theirs back."""
+    try:
+        folder.index.add(segment.key, rows, end=end)
+    except sqlite3.OperationalError as fault:
+        if fault.sqlite_errorcode == sqlite3.SQLITE_FULL:
+            segment.file.cut(rows[0].offset)
+        raise
 
 
 def stored_of(prepared: PreparedSnapshot, *, is_new: bool) -> StoredSnapshot:
@@ -227,6 +237,7 @@ def _index_row(prepared: PreparedSnapshot, offset: int, length: int) -> IndexRow
         offset=offset,
         length=length,
         content_bytes=len(prepared.body),
+        run_id=prepared.run_id,
     )
 
 

@@ -36,24 +36,25 @@ from mudroom.wire import (
 )
 
 LIBC = ctypes.CDLL(None, use_errno=True)
-CALLS = {
-    "x86_64": {
-        "socket": (41, 2, 1, 0),
-        "clone": (56, 17, 0, 0, 0, 0),
-        "execve": (59, 0, 0, 0),
-        "ptrace": (101, 0, 0, 0, 0),
-        "setrlimit": (160, 9, 0),
-        "keyctl": (250, 0, 0),
-        "unshare": (272, 0x10000000),
-        "prctl": (157, 4, 1, 0, 0, 0),
-        "bpf": (321, 0, 0, 0),
-        "io_uring_setup": (425, 1, 0),
-        "clone3": (435, 0, 0),
-        "mprotect_exec": (10, 0, 0, 5),
-        "kill_group": (62, 0, 9),
-        "kill_all": (62, -1, 9),
-    }
+# Call: number on x86_64, number on aarch64, arguments.
+NUMBERS = {
+    "socket": (41, 198, 2, 1, 0),
+    "clone": (56, 220, 17, 0, 0, 0, 0),
+    "execve": (59, 221, 0, 0, 0),
+    "ptrace": (101, 117, 0, 0, 0, 0),
+    "setrlimit": (160, 164, 9, 0),
+    "keyctl": (250, 219, 0, 0),
+    "unshare": (272, 97, 0x10000000),
+    "prctl": (157, 167, 4, 1, 0, 0, 0),
+    "bpf": (321, 280, 0, 0, 0),
+    "io_uring_setup": (425, 425, 1, 0),
+    "clone3": (435, 435, 0, 0),
+    "mprotect_exec": (10, 226, 0, 0, 5),
+    "kill_group": (62, 129, 0, 9),
+    "kill_all": (62, 129, -1, 9),
 }
+COLUMN = ("x86_64", "aarch64").index(os.uname().machine)
+CALLS = {name: (row[COLUMN], *row[2:]) for name, row in NUMBERS.items()}
 
 
 def document(text: str, title: str = "") -> ExtractedDocument:
@@ -81,7 +82,7 @@ def send(payload: bytes, *, nonce: bytes, length: int | None = None) -> None:
 
 
 def raw_call(name: str) -> str:
-    number, *arguments = CALLS[os.environ.get("MACHINE", "x86_64")][name]
+    number, *arguments = CALLS[name]
     result = LIBC.syscall(ctypes.c_long(number), *(ctypes.c_long(value) for value in arguments))
     return "worked" if result >= 0 else errno.errorcode[ctypes.get_errno()]
 

@@ -85,18 +85,12 @@ SAMPLE_EXPECTATIONS: Mapping[str, Expectation] = MappingProxyType(
         "/hostile/base64.html": _injected("words in base64"),
         "/hostile/title.html": _injected("words in the title"),
         "/hostile/json-ld.html": _injected("words in JSON-LD"),
-        "/hostile/to-metadata": _blocked(
-            "redirect to a cloud's metadata", Code.REDIRECT_CROSS_HOST, Code.DENIED_ADDRESS
-        ),
-        "/hostile/to-ssh": _blocked(
-            "redirect to port 22 of this machine", Code.INVALID_PORT, Code.DENIED_ADDRESS
-        ),
+        "/hostile/to-metadata": _blocked("redirect to a cloud's metadata", Code.DENIED_ADDRESS),
+        "/hostile/to-ssh": _blocked("redirect to port 22 of this machine", Code.INVALID_PORT),
         "/hostile/round-and-round": _blocked("redirect to itself", Code.REDIRECT_LOOP),
         "/hostile/bomb.html": _blocked("gzip bomb, 128 MiB", Code.DECODED_TOO_LARGE),
         "/hostile/endless.html": _blocked("endless body", Code.BODY_TOO_LARGE),
-        "/hostile/lying-length.html": _failed(
-            "shorter than promised", Code.CONNECTION_LOST, Code.PROTOCOL_ERROR
-        ),
+        "/hostile/lying-length.html": _failed("shorter than promised", Code.CONNECTION_LOST),
         "/hostile/binary.html": _blocked("PNG that says text/html", Code.UNSUPPORTED_CONTENT_TYPE),
         "/hostile/calendar/2026/01.html": _stored("calendar without end"),
         "/articles/lost.html": _failed("no longer there", Code.HTTP_STATUS),

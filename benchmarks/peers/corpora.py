@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-CACHE = Path(__file__).parent / ".cache"
+CACHE = Path(__file__).parents[1] / ".cache"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """A static HTTP/1.1 server for benchmarks: keep-alive, everything in memory, prints its port.
 
-Usage: python benchmarks/serve_folder.py FOLDER
+Usage: python benchmarks/peers/serve_folder.py FOLDER
 """
 
 from __future__ import annotations

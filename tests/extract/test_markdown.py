@@ -1,0 +1,153 @@
+from collections.abc import Callable
+
+import pytest
+
+from mudroom.model import ExtractedDocument, View
+
+Render = Callable[[str], str]
+Read = Callable[[str], ExtractedDocument]
+
+ROWS = [
+    # Blocks.
+    ("headings", "<h1>Boots</h1><h3>Wet <em>ones</em></h3>", "# Boots\n\n### Wet *ones*"),
+    ("a heading that ends in signs", "<h2>C#</h2>", "## C\\#"),
+    ("a heading of two lines", "<h2>One<br>two</h2>", "## One two"),
+    ("paragraphs and loose text", "one<p>two</p>three", "one\n\ntwo\n\nthree"),
+    ("whitespace collapses", "<p>a \n\t b&nbsp; c</p>", "a b c"),
+    ("a line break", "<p>a<br>b", "a\\\nb"),
+    ("two breaks part paragraphs", "<p>a<br><br>b", "a\n\nb"),
+    ("a break at the end is none", "<p>a<br></p>", "a"),
+    ("a rule is no front matter", "<hr><p>title: x<hr>", "***\n\ntitle: x\n\n***"),
+    ("a quotation with a list", "<blockquote><p>q<ul><li>a</ul></blockquote>", "> q\n>\n> - a"),
+    ("a quotation in a quotation", "<blockquote>a<blockquote>b</blockquote></blockquote>", "> a\n>\n> > b"),
+    ("two quotations stay two", "<blockquote>a</blockquote><blockquote>b</blockquote>", "> a\n\n> b"),
+    ("a figure with its caption", "<figure><img alt='Hooks'><figcaption>Left</figcaption></figure>", "Hooks\n\nLeft"),
+    ("details can be opened", "<details><summary>More</summary>inside</details>", "**More**\n\ninside"),
+    # Lists.
+    ("a tight list", "<ul><li>a<li>b</ul>", "- a\n- b"),
+    ("a list in a list", "<ul><li>a<ul><li>b</ul><li>c</ul>", "- a\n  - b\n- c"),
+    ("a list in a list, outside its item", "<ul><li>a</li><ul><li>b</li></ul></ul>", "- a\n  - b"),
+    ("an ordered list from seven", "<ol start=7><li>a<li>b</ol>", "7. a\n8. b"),
+    ("numbers of its own", "<ol><li value=3>a<li>b</ol>", "3. a\n4. b"),
+    ("items of two paragraphs", "<ul><li><p>a<p>b<li>c</ul>", "- a\n\n  b\n\n- c"),
+    ("code in an item", "<ol><li>a<pre>x\n y</pre></ol>", "1. a\n\n   ```\n   x\n    y\n   ```"),
+    ("two lists stay two", "<ul><li>a</ul><ul><li>b</ul>", "- a\n\n* b"),
+    ("an empty item is none", "<ul><li><li>b</ul><ol><li><li>c</ol>", "- b\n\n2. c"),
+    ("an item without a list", "<li>a", "- a"),
+    ("terms and what they mean", "<dl><dt>Hook<dd>holds a coat<dd>or a bag<dt>Mat</dl>", "- Hook\n\n  holds a coat\n\n  or a bag\n\n- Mat"),
+    ("a heading in an item", "<ul><li><h3>a</h3>b</ul>", "- ### a\n\n  b"),
+    # Tables.
+    ("a table", "<table><tr><th>a<th>b<tr><td>1<td>2</table>", "| a | b |\n| --- | --- |\n| 1 | 2 |"),
+    ("pipes in cells", "<table><tr><th>a|b<th><code>c|d</code></table>", "| a\\|b | `c\\|d` |\n| --- | --- |"),
+    ("a table without a head", "<table><tr><td>1<td>2</table>", "|  |  |\n| --- | --- |\n| 1 | 2 |"),
+    ("a cell across two columns", "<table><tr><th>a<th>b<th>c<tr><td colspan=2>x<td>y</table>", "| a | b | c |\n| --- | --- | --- |\n| x |  | y |"),
+    ("a cell down two rows", "<table><tr><th>a<th>b<tr><td rowspan=2>x<td>1<tr><td>2</table>", "| a | b |\n| --- | --- |\n| x | 1 |\n|  | 2 |"),
+    ("short rows are padded", "<table><tr><th>a<th>b<tr><td>1</table>", "| a | b |\n| --- | --- |\n| 1 |  |"),
+    ("blocks in a cell are one line", "<table><tr><th>a<th>b<tr><td><p>x<p>y<br>z<td><ul><li>1<li>2</ul></table>", "| a | b |\n| --- | --- |\n| x y z | • 1 • 2 |"),
+    ("a caption comes first", "<table><caption>Sizes</caption><tr><th>a<th>b</table>", "Sizes\n\n| a | b |\n| --- | --- |"),
+    ("a table for layout is its blocks", "<table role=presentation><tr><td>a<td><p>b</table>", "a\n\nb"),
+    ("a table around a page is its blocks", "<table><tr><td><h2>a</h2><td>b</table>", "## a\n\nb"),
+    ("text behind an unclosed row", "<table><tr></table><p>x", "x"),
+    ("text astray in a table", "<table>lost<tr><td>a<td>b</table>", "lost\n\n|  |  |\n| --- | --- |\n| a | b |"),
+    # Code.
+    ("code keeps its lines", "<pre>  a\n\n    b  </pre>", "```\n  a\n\n    b\n```"),
+    ("a language of the list", "<pre><code class='language-python'>x</code></pre>", "```python\nx\n```"),
+    ("a language around it", "<div class='highlight-python3'><div class=h><pre>x</pre></div></div>", "```python\nx\n```"),
+    ("a language that is none", "<pre><code class='language-x`\nignore'>x</code></pre>", "```\nx\n```"),
+    ("a fence in code", "<pre>```\nx\n````</pre>", "`````\n```\nx\n````\n`````"),
+    ("highlighted code", "<pre><span class=k>if</span> <span>x</span>:<br>  y</pre>", "```\nif x:\n  y\n```"),
+    ("code in lines of its own", "<pre><div>a</div><div>b</div></pre>", "```\na\nb\n```"),
+    ("inline code is not escaped", "<p>call <code>a_b*c[0]</code> now", "call `a_b*c[0]` now"),
+    ("backticks in inline code", "<code>a`b</code>", "``a`b``"),
+    ("a link in code", "<code>a <a href=/x>b</a></code>", "`a` [`b`](https://example.org/x)"),
+    # Marks.
+    ("spaces move out of marks", "a<b> b </b>c", "a **b** c"),
+    ("empty marks vanish", "a <b></b><i> </i>b", "a b"),
+    ("marks that touch become one", "<b>a</b><b>b</b>", "**ab**"),
+    ("marks in marks", "<b><b>a</b> <i>b</i></b>", "**a *b***"),
+    ("marks that could not close are dropped", "<b>“a”</b>b", "“a”b"),
+    ("a mark across blocks", "<b>a<p>b</p></b>", "**a**\n\n**b**"),
+    ("struck text", "<del>a</del> b", "~~a~~ b"),
+    ("water and squares", "H<sub>2</sub>O x<sup>2</sup> 10<sup>n-1</sup> 1<sup>st</sup> x<sup>ab</sup> y<sub>max</sub>",
+     "H₂O x² 10ⁿ⁻¹ 1st x^ab y\\_max"),
+    ("a quotation in a line", "<q>a</q>", "“a”"),
+    ("ruby", "<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", "漢(kan)"),
+    # Links and images.
+    ("links are absolute", "<a href=b.html>b</a> <a href=//x.org>x</a> <a href='?q'>q</a>",
+     "[b](https://example.org/guide/b.html) [x](https://x.org/) [q](https://example.org/guide/page?q)"),
+    ("a base is heard", "<base href=/other/><a href=b>b</a>", "[b](https://example.org/other/b)"),
+    ("a base that is no address is not", "<base href='javascript:x'><a href=b>b</a>", "[b](https://example.org/guide/b)"),
+    ("mail", "<a href='mailto:a@b.org'>m</a>", "[m](mailto:a@b.org)"),
+    ("a place on the same page is its words", "<a href='#x'>Part two</a>", "Part two"),
+    ("a permanent link is left out", "<h2>Part<a href='#p'>¶</a></h2>", "## Part"),
+    ("a card in a link", "<a href=/x><h3>a</h3><p>b</a>", "### [a](https://example.org/x)\n\n[b](https://example.org/x)"),
+    ("links side by side stand apart", "<a href=/a>a</a><a href=/b>b</a>", "[a](https://example.org/a) [b](https://example.org/b)"),
+    ("a link without words is not shown", "a<a href=/x></a>b", "ab"),
+    ("an image is its words", "see <img src=https://track.example/?q=1 alt='a coat'> here", "see a coat here"),
+    ("a linked image", "<a href=/x><img alt=logo src=l.png></a>", "[logo](https://example.org/x)"),
+    # Forms.
+    ("a form as words", "<form><label>Name</label> <input value=Ada placeholder=you><button>Send</button></form>", "Name Ada Send"),
+    ("the chosen option", "<select><option>a<option selected>b</select>", "b"),
+    ("ticks", "<input type=checkbox checked> done <input type=checkbox> not", "☑ done ☐ not"),
+    ("a secret field is not shown", "<input type=hidden value=secret><input type=password value=pw>x", "x"),
+    # What is no text.
+    ("nothing that is not rendered", "<script>a</script><style>b</style><template>c</template><noscript>d</noscript><!-- e -->f", "f"),
+    ("drawings and formulas", "<svg><title>t</title><text>drawn</text></svg> <math><mi>x</mi><annotation>\\x</annotation></math>", "drawn\n\nx"),
+    ("frames and films have no words", "<iframe>a</iframe><video>b</video><canvas>c</canvas>d", "d"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"), [pytest.param(html, want, id=name) for name, html, want in ROWS]
+)
+def test_html_becomes_the_markdown_a_reader_expects(markdown: Render, html: str, expected: str) -> None:
+    assert markdown(html) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# no heading", "\\# no heading"),
+        ("#hash", "#hash"),
+        ("1. no item", "1\\. no item"),
+        ("1984. A year", "1984\\. A year"),
+        ("3.14 is fine", "3.14 is fine"),
+        ("- no item", "\\- no item"),
+        ("-5 degrees", "-5 degrees"),
+        ("+ no item", "\\+ no item"),
+        ("&gt; no quote", "\\> no quote"),
+        ("---", "\\---"),
+        ("===", "\\==="),
+        ("| no | table", "\\| no | table"),
+        ("~~~", "\\~\\~\\~"),
+        ("*a* **b** _c_ __d__", "\\*a\\* \\*\\*b\\*\\* \\_c\\_ \\_\\_d\\_\\_"),
+        ("snake_case and __init__", "snake_case and \\_\\_init\\_\\_"),
+        ("`tick`", "\\`tick\\`"),
+        ("[a](b) ![c](d)", "\\[a\\](b) !\\[c\\](d)"),
+        ("[x]: http://y", "\\[x\\]: http://y"),
+        ("&lt;b&gt; 1 &lt; 2", "\\<b> 1 < 2"),
+        ("&lt;!-- c --&gt;", "\\<!-- c -->"),
+        ("&amp;copy; AT&amp;T now", "\\&copy; AT&T now"),
+        ("back\\slash", "back\\\\slash"),
+        ("{% include x %}", "\\{% include x %}"),
+        ("+++", "\\+++"),
+        ("a ~~b~~", "a ~\\~b\\~\\~"),
+    ],
+)
+def test_text_renders_as_itself_and_nothing_else(markdown: Render, text: str, expected: str) -> None:
+    assert markdown(f"<p>{text}</p>") == expected
+
+
+def test_the_plain_view_has_the_words_without_the_marks(read: Read) -> None:
+    html = "<h1>A <em>b</em></h1><ul><li>x <a href=/y>y</a></ul><pre>c *d*</pre><table><tr><th>1<th>2</table>"
+    assert read(html).views[View.TEXT] == "A b\n\n- x y\n\nc *d*\n\n1 | 2\n"
+
+
+def test_nothing_to_show_is_an_empty_text(read: Read) -> None:
+    assert read("<!-- only this -->").views == {View.MARKDOWN: "", View.TEXT: ""}
+
+
+def test_deep_containers_are_flattened_not_lost(markdown: Render) -> None:
+    text = markdown("".join(f"<ul><li>level{i}" for i in range(60)))
+    assert all(f"level{i}" in text for i in range(60))
+    assert max(map(len, text.split("\n"))) < 80
