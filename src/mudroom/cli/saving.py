@@ -62,7 +62,7 @@ class FileDestination:
 
         Writing blocks the loop for as long as the page cache takes; here nothing else waits on it.
         """
-        if self._target.is_dir():
+        if os.path.isdir(self._target):  # noqa: PTH112 - a name that cannot be is no folder, and no error yet
             raise StoreFailed(Code.STORE_UNAVAILABLE, f"{self._target} is a folder; name a file in it")
         temporary = self._open_temporary()
         try:
