@@ -61,9 +61,16 @@ def test_a_slip_is_status_2_and_says_what_was_expected(run_cli: RunCli, argument
 
 
 def test_what_arguments_brought_is_inert_in_a_usage_error(run_cli: RunCli) -> None:
-    ran = run_cli("\x1b]52;c;aGk=\x07\u202e")
-    assert ran.status == 2
-    assert not any(char in ran.err for char in "\x1b\x07\u202e")
+    hostile = "\x1b]52;c;aGk=\x07\u202e"
+    for arguments in (
+        (hostile,),
+        ("runs", f"--{hostile}"),
+        ("open", "-i", hostile),
+        ("open", "-H", hostile, "x"),
+    ):
+        ran = run_cli(*arguments)
+        assert ran.status == 2
+        assert not any(char in ran.err for char in "\x1b\x07\u202e")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ have written is not believed.
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 import tomllib
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ __all__ = [
     "WORKSPACE_VARIABLE",
     "Layer",
     "find_config_file",
+    "find_home",
     "read_environment",
     "read_file",
 ]
@@ -59,9 +61,12 @@ def find_config_file(environment: Mapping[str, str]) -> Path:
     if named:
         return Path(named)
     folder = user_config_path("mudroom", appauthor=False)
-    if not folder.is_absolute():
-        folder = Path("~/.config/mudroom").expanduser()
-    return folder / "mudroom.toml"
+    return (folder if folder.is_absolute() else find_home() / ".config/mudroom") / "mudroom.toml"
+
+
+def find_home() -> Path:
+    """The home folder that the system knows, whatever HOME says."""
+    return Path(pwd.getpwuid(os.geteuid()).pw_dir)
 
 
 def read_file(path: Path, *, is_required: bool) -> Layer:
