@@ -109,6 +109,8 @@ async def test_a_name_that_resolves_inside_fails_without_a_dial() -> None:
 REDIRECTS = [
     ("inside", "http://169.254.169.254/", Code.DENIED_ADDRESS),
     ("to-loopback", "http://127.0.0.1/", Code.DENIED_ADDRESS),
+    ("a-file", "file:///etc/passwd", Code.INVALID_SCHEME),
+    ("no-url", "https://[", Code.INVALID_URL),
     ("downgrade", "http://site.example/x", Code.REDIRECT_DOWNGRADE),
     ("itself", SITE, Code.REDIRECT_LOOP),
     ("nowhere", None, Code.REDIRECT_INVALID),
