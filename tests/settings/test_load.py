@@ -61,6 +61,11 @@ def test_the_environment_wins_over_the_file_and_the_command_line_over_both(home:
     ]
 
 
+def test_the_null_device_stands_for_no_settings_file(home: Path) -> None:
+    write(home / ".config/mudroom/mudroom.toml", "[crawl]\nmax_pages = 1\n")
+    assert load_settings({}, config=Path("/dev/null")).crawl.max_pages == 100
+
+
 def test_all_faults_of_all_origins_are_told_at_once(home: Path) -> None:
     path = write(
         home / "m.toml", '[fetch]\nmax_redirects = "many"\n[crawl]\nmax_pages = -1\n[cralw]\nx = 1\n'

@@ -67,7 +67,8 @@ def find_config_file(environment: Mapping[str, str]) -> Path:
 def read_file(path: Path, *, is_required: bool) -> Layer:
     """The values of a settings file; none when it is missing and not required.
 
-    A link is followed once, and what it leads to is judged: the file and its folder.
+    A link is followed once, and what it leads to is judged: the file and its folder. The null device is a
+    file without settings, so that `--config /dev/null` gives the defaults.
     """
     origin = str(path)
     try:
@@ -112,6 +113,8 @@ def _read_trusted(path: Path) -> bytes:
     descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(descriptor)
+        if os.path.samestat(status, os.stat(os.devnull)):  # noqa: PTH116 - the device, whatever its path
+            return b""
         if not stat.S_ISREG(status.st_mode):
             raise _NotBelievedError("is not a file")
         _check_owner(real, status)
