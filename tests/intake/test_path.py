@@ -207,6 +207,14 @@ async def test_a_page_that_shows_nothing_without_scripts_needs_a_browser() -> No
     assert outcome.code is Code.NEEDS_RENDER
 
 
+@pytest.mark.parametrize("type_", ["audio/mpeg", "VIDEO/mp4; codecs=x", "text/event-stream"])
+async def test_what_need_never_end_is_refused_at_its_headers(type_: str) -> None:
+    house = PaperHouse({SITE: PaperAnswer(headers=(("Content-Type", type_),), body=b"x" * 100)})
+    outcome, _ = await take(house, max_body_bytes=99)
+    assert isinstance(outcome, Blocked)
+    assert outcome.code is Code.UNSUPPORTED_CONTENT_TYPE
+
+
 async def test_a_body_over_the_limit_blocks() -> None:
     house = PaperHouse({SITE: PaperAnswer(body=b"x" * 100)})
     outcome, _ = await take(house, max_body_bytes=99)
