@@ -14,12 +14,12 @@ SURFACES = {"rich", "mcp"}
 
 
 def modules_after(statement: str) -> set[str]:
-    code = f"import sys; {statement}; print(*{name.partition('.')[0] for name in sys.modules})"
+    code = f"import sys; {statement}; print(*sys.modules)"
     environment = os.environ | {"PYTHONPATH": str(Path(mudroom.__file__).parents[1])}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
     )
-    return set(done.stdout.split())
+    return {name.partition(".")[0] for name in done.stdout.split()}
 
 
 @pytest.mark.parametrize("command", ["open", "crawl", "check", "download"])
