@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from mudroom.address import ExceptionScope
+from mudroom.address import ExceptionScope, strip_credentials
 from mudroom.assembly.build import (
     build_archive,
     build_egress,
@@ -106,6 +106,7 @@ class House:
         """One file, or what a stream holds, in a run of its own."""
         max_bytes = self.settings.extract.max_body_bytes
         name = "standard input" if stream is not None else _show_name(path)
+        url = strip_credentials(url) if url is not None else None
 
         async def take(run: RunWriter) -> Outcome:
             number = run.next_number()
@@ -129,6 +130,7 @@ class House:
         self, kind: RunKind, name: str, take: Callable[[RunWriter], Awaitable[Outcome]]
     ) -> Outcome:
         """The outcome, also where the workspace cannot be written and so no run begun or ended."""
+        name = strip_credentials(name)
         try:
             return await take_single(self.corpus, kind, name, {}, take)
         except MudroomError as error:

@@ -46,7 +46,7 @@ class Crawler:
         seed = _check(untrusted_seed, policy, initiator, scope or ExceptionScope.operator())
         started_at = self._parts.clock.now()
         try:
-            writer = await self._parts.corpus.begin_run(RunKind.CRAWL, seed.url.normalized, policy.describe())
+            writer = await self._parts.corpus.begin_run(RunKind.CRAWL, seed.name, policy.describe())
         except MudroomError as error:
             return self._build_failed(None, seed, policy, started_at, error)
         self._parts.observer.on_crawl(CrawlEvent(run_id=writer.run_id, state=CrawlState.CREATED))
@@ -82,7 +82,7 @@ class Crawler:
         error: MudroomError,
     ) -> dict[str, Any]:
         """A manifest for a run whose record could not be written."""
-        root = seed.url.normalized
+        root = seed.name
         return {
             "schema": "mudroom.manifest/1",
             "run_id": run_id,

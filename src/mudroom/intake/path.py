@@ -27,7 +27,7 @@ from mudroom.errors import (
 )
 from mudroom.extract import ExtractSource
 from mudroom.fetch import Fetched, FetchRequest
-from mudroom.intake.answers import judge_answer
+from mudroom.intake.answers import judge_answer, may_be_read
 from mudroom.intake.exposure import list_exposed
 from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quarantined, Stored, classify_failure
 from mudroom.intake.ports import Parts
@@ -139,6 +139,7 @@ class Intake:
             headers=request.headers,
             redirects=request.redirects,
             hop_check=request.gate,
+            accept_types=may_be_read,
             max_body_bytes=request.max_body_bytes,
         )
         try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import re2
 
@@ -61,7 +62,7 @@ class Match:
 
 
 class Matcher:
-    """Compiled patterns; immutable, safe to share."""
+    """Compiled patterns; safe to share."""
 
     def __init__(self, expressions: Sequence[Expression], *, max_per_line: int, max_matches: int) -> None:
         self._max_matches = max_matches
@@ -95,19 +96,29 @@ class Matcher:
 
 
 class _Search:
-    """One expression, compiled."""
+    """One expression, compiled when its set first says that it occurs: few ever do."""
 
     def __init__(self, expression: Expression, max_per_line: int) -> None:
         self.lane = expression.lane
         self.is_case_sensitive = expression.is_case_sensitive
         self.first = expression.pattern.gate or expression.pattern.source
+        self._expression = expression
         self._owner = expression.owner
-        self._pattern = self._compile(expression.pattern.source)
-        gate = expression.pattern.gate
-        self._gate = None if gate is None else self._compile(gate)
-        self._also = tuple(self._compile(pattern.source) for pattern in expression.also)
         self._window_bytes = expression.window_bytes
         self._max_per_line = max_per_line
+
+    @cached_property
+    def _pattern(self) -> re2._Regexp:
+        return self._compile(self._expression.pattern.source)
+
+    @cached_property
+    def _gate(self) -> re2._Regexp | None:
+        gate = self._expression.pattern.gate
+        return None if gate is None else self._compile(gate)
+
+    @cached_property
+    def _also(self) -> tuple[re2._Regexp, ...]:
+        return tuple(self._compile(pattern.source) for pattern in self._expression.also)
 
     def _compile(self, pattern: str) -> re2._Regexp:
         options = _options(_PATTERN_BYTES)

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from importlib import resources
 
-import yaml
-
 from mudroom.errors import InvalidConfig
 from mudroom.model import Severity
-from mudroom.screen.schema import FileReader, Lane, Pattern, check_pattern, expand_pattern
+from mudroom.screen.schema import FileReader, Lane, Pattern, expand_pattern
 
-__all__ = ["Combination", "Place", "Rule", "RuleSet", "Signal", "load_rules", "parse_rules"]
+__all__ = ["Combination", "Place", "Rule", "RuleSet", "Signal", "digest_rules", "load_rules", "parse_rules"]
 
 _WORDS = "words.yaml"
 _COMBINATIONS = "combinations.yaml"
@@ -89,14 +87,25 @@ class RuleSet:
 
 
 def load_rules() -> RuleSet:
-    """The rules that ship with the package. Raises InvalidConfig when they are damaged."""
+    """The rules that ship with the package. Raises InvalidConfig when they are damaged.
+
+    That RE2 takes each pattern is proved where they are made (tests/screen/test_rules.py), not at each start:
+    one that it would not take ends the scan that needs it, and so blocks.
+    """
+    return parse_rules(_read_packaged(), tries_patterns=False)
+
+
+def digest_rules() -> str:
+    """The digest of the rules that ship with the package, which are not parsed for it."""
+    return _digest(_read_packaged())
+
+
+def _read_packaged() -> dict[str, bytes]:
     folder = resources.files("mudroom.screen").joinpath("data")
-    return parse_rules(
-        {item.name: item.read_bytes() for item in folder.iterdir() if item.name.endswith(".yaml")}
-    )
+    return {item.name: item.read_bytes() for item in folder.iterdir() if item.name.endswith(".yaml")}
 
 
-def parse_rules(files: Mapping[str, bytes]) -> RuleSet:
+def parse_rules(files: Mapping[str, bytes], *, tries_patterns: bool = True) -> RuleSet:
     """Rules from the bytes of YAML files by name.
 
     Raises: InvalidConfig with every fault (file, key, what was expected): unreadable YAML, unknown or
@@ -104,7 +113,8 @@ def parse_rules(files: Mapping[str, bytes]) -> RuleSet:
     """
     faults: list[str] = []
     readers = {
-        name: FileReader(name, _read_yaml(name, files[name], faults), faults) for name in sorted(files)
+        name: FileReader(name, _read_yaml(name, files[name], faults), faults, tries_patterns=tries_patterns)
+        for name in sorted(files)
     }
     words = readers.pop(_WORDS).read_words() if _WORDS in readers else {}
     combined = readers.pop(_COMBINATIONS, None)
@@ -123,6 +133,8 @@ def parse_rules(files: Mapping[str, bytes]) -> RuleSet:
 
 
 def _read_yaml(name: str, content: bytes, faults: list[str]) -> object:
+    import yaml  # noqa: PLC0415 - whoever only names the rules parses none
+
     try:
         return yaml.load(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe loaders
     except yaml.YAMLError as error:
@@ -188,8 +200,7 @@ def _read_patterns(entry: FileReader, words: Mapping[str, str], lane: Lane) -> t
     for number, pattern in enumerate(entry.texts("patterns")):
         try:
             expanded.append(expand_pattern(pattern, words, lane))
-            check_pattern(expanded[-1].source)
-            check_pattern(expanded[-1].gate or expanded[-1].source)
+            entry.try_pattern(expanded[-1])
         except ValueError as error:
             entry.fault(f"patterns[{number}]", str(error))
     return tuple(expanded)
