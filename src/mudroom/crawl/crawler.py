@@ -57,7 +57,7 @@ class Crawler:
             try:
                 manifest = await run.finish()
             except MudroomError as error:
-                manifest = self._build_failed(writer.run_id, seed, policy, started_at, error)
+                manifest = await self._recover(writer.run_id, seed, policy, started_at, error)
         return manifest
 
     async def crawl_to_end(self, untrusted_seed: str, policy: CrawlPolicy | None = None) -> dict[str, Any]:
@@ -72,6 +72,17 @@ class Crawler:
         except asyncio.CancelledError:
             cancel.cancel()
             return await work
+
+    async def _recover(
+        self, run_id: str, seed: Seed, policy: CrawlPolicy, started_at: datetime, error: MudroomError
+    ) -> dict[str, Any]:
+        """The manifest of a run whose record could not be ended: with the pages that were recorded."""
+        failed = self._build_failed(run_id, seed, policy, started_at, error)
+        try:
+            manifest = await self._parts.corpus.read_manifest(run_id)
+        except MudroomError:
+            return failed
+        return manifest | {key: failed[key] for key in ("state", "finished_at", "warnings")}
 
     def _build_failed(
         self,
