@@ -6,7 +6,7 @@ from itertools import islice
 
 from mudroom.extract.cells import caption, cell, input_control, integer, row, select_control, spaced, table
 from mudroom.extract.declarations import judge_declarations
-from mudroom.extract.display import BREAK, Edge, Mark, open_mark
+from mudroom.extract.display import BREAK, Edge, Mark, make_edges, open_mark
 from mudroom.extract.reader import Closer, Handler, Handlers, TreeReader, skip
 from mudroom.extract.tags import BLOCKS, HEADINGS, MARKS, VOID_FALLBACKS, pick_language
 from mudroom.extract.tree import Element, Node, XPath
@@ -69,7 +69,7 @@ def _anchor(reader: TreeReader, element: Element) -> Closer | None:
         return None
     if reader.is_behind_link():
         reader.put(" ", element)
-    return reader.begin_mark(Edge(Mark.LINK, is_open=True, href=shown))
+    return reader.begin_mark(make_edges(Mark.LINK, shown))
 
 
 def _break(reader: TreeReader, element: Element) -> Closer:
