@@ -55,7 +55,7 @@ def test_a_pattern_that_re2_refuses_is_told_unless_none_is_tried() -> None:
     with pytest.raises(InvalidConfig) as refused:
         parse_rules(broken)
     assert "not a pattern for RE2" in refused.value.faults[0]
-    assert parse_rules(broken, tries_patterns=False).rules
+    assert parse_rules(broken, are_packaged=True).rules
 
 
 def test_the_packaged_rules_are_named_without_being_parsed() -> None:

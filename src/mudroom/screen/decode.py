@@ -15,6 +15,8 @@ from urllib.parse import unquote_to_bytes
 
 import re2
 
+from mudroom.screen.signs import Sign
+
 __all__ = ["decode_passages"]
 
 
@@ -50,24 +52,13 @@ _MOSTLY = 0.9
 _ASCII = range(32, 127)
 
 
-def decode_passages(text: bytes) -> Iterator[Passage]:
+def decode_passages(text: bytes, signs: frozenset[Sign]) -> Iterator[Passage]:
     """Each passage of the text that is encoded and reads as text once it is decoded."""
     yield from _decode_runs(text, _BASE64, _from_base64)
     yield from _decode_runs(text, _BASE32, _from_base32)
-    yield from _decode_runs(text, _HEX, _from_hex)
-    if b"%" in text:
-        yield from _decode_runs(text, _PERCENT, lambda run: unquote_to_bytes(run.replace(b"+", b" ")))
-    if b"&" in text:
-        yield from _decode_runs(
-            text, _ENTITY, lambda run: html.unescape(run.decode(errors="replace")).encode()
-        )
-    if b"\\u" in text or b"\\x" in text:
-        yield from _decode_runs(text, _ESCAPE, _from_escapes)
-    if b"\xf3\xa0" in text or b"\xef\xb8" in text:
-        yield from _decode_runs(text, _TAGS, _from_tags)
-        yield from _decode_runs(text, _SELECTORS, _from_selectors)
-    if b"\xe2\x80" in text or b"\xef\xbb\xbf" in text or b"\xe2\x81" in text:
-        yield from _decode_runs(text, _ZERO_WIDTH, _from_zero_width)
+    for sign, (pattern, decode) in _DECODERS.items():
+        if sign in signs:
+            yield from _decode_runs(text, pattern, decode)
 
 
 def _decode_runs(text: bytes, pattern: re2._Regexp, decode: Callable[[bytes], bytes]) -> Iterator[Passage]:
@@ -146,3 +137,22 @@ def _from_zero_width(run: bytes) -> bytes:
             if candidate and sum(letter in _ASCII for letter in candidate) > _MOSTLY * len(candidate):
                 found.append(candidate)
     return b"\n".join(found)
+
+
+def _from_percent(run: bytes) -> bytes:
+    return unquote_to_bytes(run.replace(b"+", b" "))
+
+
+def _from_entities(run: bytes) -> bytes:
+    return html.unescape(run.decode(errors="replace")).encode()
+
+
+_DECODERS = {
+    Sign.HEX: (_HEX, _from_hex),
+    Sign.PERCENT: (_PERCENT, _from_percent),
+    Sign.ENTITY: (_ENTITY, _from_entities),
+    Sign.ESCAPE: (_ESCAPE, _from_escapes),
+    Sign.TAGS: (_TAGS, _from_tags),
+    Sign.SELECTORS: (_SELECTORS, _from_selectors),
+    Sign.ZERO_WIDTH: (_ZERO_WIDTH, _from_zero_width),
+}

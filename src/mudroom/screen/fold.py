@@ -10,7 +10,7 @@ import unicodedata
 
 import re2
 
-__all__ = ["fold_text", "needs_fold"]
+__all__ = ["NEEDS_FOLD", "find_fold", "fold_text"]
 
 
 def _compile(pattern: str) -> re2._Regexp:
@@ -53,16 +53,20 @@ _UNDRESS = _SQUARED | _SMALL_CAPITALS
 _FOREIGN = "".join(chr(code) for code in sorted(_LOOKALIKES))
 _ANSI = r"\x1b\[[0-9;?]{0,40}[A-Za-z]"
 
-_NEEDS = _compile(f"[{_INVISIBLE_CLASS}{_DRESSED_CLASS}]|[A-Za-z][{_FOREIGN}]|[{_FOREIGN}][A-Za-z]|\\x1b")
+_MIXED_WORD = f"[A-Za-z][{_FOREIGN}]|[{_FOREIGN}][A-Za-z]"
+NEEDS_FOLD = f"[{_INVISIBLE_CLASS}{_DRESSED_CLASS}]|{_MIXED_WORD}|\\x1b"
+_NEEDS = _compile(NEEDS_FOLD)
+_MIXED = _compile(_MIXED_WORD)
 # One class in a row, so linear in any engine.
 _WORD = re.compile(f"[A-Za-z{_FOREIGN}]+")
 _DRESSED = _compile(f"[{_DRESSED_CLASS}]|[A-Za-z][\\x{{a730}}\\x{{a731}}]")
 _ANSI_SEQUENCE = re.compile(_ANSI)
 
 
-def needs_fold(text: bytes) -> bool:
-    """Whether folding can change a letter or drop a character; false for plain text of any script."""
-    return (b"\x1b" in text or not text.isascii()) and _NEEDS.search(text) is not None
+def find_fold(text: bytes, start: int) -> int | None:
+    """Where folding first changes a letter or drops a character; None for plain text of any script."""
+    match = _NEEDS.search(text, start)
+    return None if match is None else match.start()
 
 
 def fold_text(text: bytes) -> bytes:
@@ -70,14 +74,15 @@ def fold_text(text: bytes) -> bytes:
 
     Raises: UnicodeDecodeError when `text` is not UTF-8.
     """
-    if not needs_fold(text):
+    if find_fold(text, 0) is None:
         return text
     folded = text.decode().translate(_STRIP)
     if "\x1b" in folded:
         folded = _ANSI_SEQUENCE.sub("", folded)
     if _DRESSED.search(text) is not None:
         folded = unicodedata.normalize("NFKC", folded.translate(_UNDRESS)).translate(_MARKS)
-    return _WORD.sub(_undo_lookalikes, folded).encode()
+    encoded = folded.encode()
+    return _WORD.sub(_undo_lookalikes, folded).encode() if _MIXED.search(encoded) is not None else encoded
 
 
 def _undo_lookalikes(match: re.Match[str]) -> str:

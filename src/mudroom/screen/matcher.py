@@ -62,7 +62,7 @@ class Match:
 
 
 class Matcher:
-    """Compiled patterns; safe to share."""
+    """Compiled patterns; immutable, safe to share."""
 
     def __init__(self, expressions: Sequence[Expression], *, max_per_line: int, max_matches: int) -> None:
         self._max_matches = max_matches
@@ -80,31 +80,36 @@ class Matcher:
         Raises: TooManyMatches when the bound of one text is passed.
         """
         budget = self._max_matches
+        for search, form in self._pass_gates(text):
+            for match in search.locate(form, text.original):
+                budget -= 1
+                if budget < 0:
+                    raise TooManyMatches
+                yield match
+
+    def name_owners(self, text: LaneText) -> frozenset[int]:
+        """The owners of all expressions that may match; nothing is located, so it costs little."""
+        return frozenset(search.owner for search, _ in self._pass_gates(text))
+
+    def _pass_gates(self, text: LaneText) -> Iterator[tuple[_Search, bytes]]:
+        """Each expression that may match, with the form of the text that it is matched against."""
         for lane, patterns, sentinel, searches in self._groups:
             form = text.form(lane)
             found = patterns.Match(form + _SENTINEL_BYTES) or ()
             # Without the sentinel the answer is that of a gate that failed: ask every pattern.
             numbers = sorted(found) if sentinel in found else range(len(searches))
-            for number in numbers:
-                if number == sentinel:
-                    continue
-                for match in searches[number].locate(form, text.original):
-                    budget -= 1
-                    if budget < 0:
-                        raise TooManyMatches
-                    yield match
+            yield from ((searches[number], form) for number in numbers if number != sentinel)
 
 
 class _Search:
-    """One expression, compiled when its set first says that it occurs: few ever do."""
+    """One expression; compiled when it is first met, since most never are."""
 
     def __init__(self, expression: Expression, max_per_line: int) -> None:
         self.lane = expression.lane
         self.is_case_sensitive = expression.is_case_sensitive
         self.first = expression.pattern.gate or expression.pattern.source
+        self.owner = expression.owner
         self._expression = expression
-        self._owner = expression.owner
-        self._window_bytes = expression.window_bytes
         self._max_per_line = max_per_line
 
     @cached_property
@@ -135,7 +140,7 @@ class _Search:
             if start >= line_end:
                 line_end, in_line = _find_line_end(original, start), 0
             if pending is not None:
-                yield Match(self._owner, *pending, is_capped=in_line >= self._max_per_line)
+                yield Match(self.owner, *pending, is_capped=in_line >= self._max_per_line)
                 pending = None
             if in_line >= self._max_per_line:
                 position = max(position, line_end)
@@ -143,11 +148,12 @@ class _Search:
             pending = span
             in_line += 1
         if pending is not None:
-            yield Match(self._owner, *pending)
+            yield Match(self.owner, *pending)
 
     def _next(self, form: bytes, position: int) -> tuple[int, int] | None:
+        window_bytes = self._expression.window_bytes
         while (span := self._next_alone(form, position)) is not None:
-            begin, end = max(0, span[0] - self._window_bytes), min(len(form), span[1] + self._window_bytes)
+            begin, end = max(0, span[0] - window_bytes), min(len(form), span[1] + window_bytes)
             if all(pattern.search(form, begin, end) for pattern in self._also):
                 return span
             position = max(span[1], span[0] + 1)

@@ -8,19 +8,24 @@ that wrapping, quoting and emphasis change nothing), an apostrophe for any of it
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum, unique
 from importlib import resources
 
+import yaml
+
 from mudroom.errors import InvalidConfig
 from mudroom.model import Severity
-from mudroom.screen.schema import FileReader, Lane, Pattern, expand_pattern
+from mudroom.screen.schema import FileReader, Lane, Pattern, check_pattern, expand_pattern
 
-__all__ = ["Combination", "Place", "Rule", "RuleSet", "Signal", "digest_rules", "load_rules", "parse_rules"]
+__all__ = ["Combination", "Place", "Rule", "RuleSet", "Signal", "load_rules", "parse_rules"]
 
 _WORDS = "words.yaml"
 _COMBINATIONS = "combinations.yaml"
+
+Check = Callable[[Pattern], None]
+"""Raises ValueError for a pattern that cannot be used."""
 
 
 @unique
@@ -87,12 +92,8 @@ class RuleSet:
 
 
 def load_rules() -> RuleSet:
-    """The rules that ship with the package. Raises InvalidConfig when they are damaged.
-
-    That RE2 takes each pattern is proved where they are made (tests/screen/test_rules.py), not at each start:
-    one that it would not take ends the scan that needs it, and so blocks.
-    """
-    return parse_rules(_read_packaged(), tries_patterns=False)
+    """The rules that ship with the package. Raises InvalidConfig when they are damaged."""
+    return parse_rules(_read_packaged(), are_packaged=True)
 
 
 def digest_rules() -> str:
@@ -105,21 +106,23 @@ def _read_packaged() -> dict[str, bytes]:
     return {item.name: item.read_bytes() for item in folder.iterdir() if item.name.endswith(".yaml")}
 
 
-def parse_rules(files: Mapping[str, bytes], *, tries_patterns: bool = True) -> RuleSet:
+def parse_rules(files: Mapping[str, bytes], *, are_packaged: bool = False) -> RuleSet:
     """Rules from the bytes of YAML files by name.
+
+    Patterns of packaged files are not compiled one by one: a test does that, and each start would pay for it.
 
     Raises: InvalidConfig with every fault (file, key, what was expected): unreadable YAML, unknown or
     missing keys, duplicate ids, severities and patterns that cannot be used.
     """
+    check = _trust if are_packaged else _check
     faults: list[str] = []
     readers = {
-        name: FileReader(name, _read_yaml(name, files[name], faults), faults, tries_patterns=tries_patterns)
-        for name in sorted(files)
+        name: FileReader(name, _read_yaml(name, files[name], faults), faults) for name in sorted(files)
     }
     words = readers.pop(_WORDS).read_words() if _WORDS in readers else {}
     combined = readers.pop(_COMBINATIONS, None)
-    rules = [rule for reader in readers.values() for rule in _read_rules(reader, words)]
-    signals = tuple(_read_signals(combined, words)) if combined else ()
+    rules = [rule for reader in readers.values() for rule in _read_rules(reader, words, check)]
+    signals = tuple(_read_signals(combined, words, check)) if combined else ()
     combinations = tuple(_read_combinations(combined, signals)) if combined else ()
     _refuse_duplicates([*rules, *(item.rule for item in combinations)], faults)
     if faults:
@@ -133,8 +136,6 @@ def parse_rules(files: Mapping[str, bytes], *, tries_patterns: bool = True) -> R
 
 
 def _read_yaml(name: str, content: bytes, faults: list[str]) -> object:
-    import yaml  # noqa: PLC0415 - whoever only names the rules parses none
-
     try:
         return yaml.load(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe loaders
     except yaml.YAMLError as error:
@@ -149,7 +150,7 @@ def _digest(files: Mapping[str, bytes]) -> str:
     return total.hexdigest()
 
 
-def _read_rules(reader: FileReader, words: Mapping[str, str]) -> Iterator[Rule]:
+def _read_rules(reader: FileReader, words: Mapping[str, str], check: Check) -> Iterator[Rule]:
     category = reader.read_category()
     for entry in reader.entries("rules", allowed=frozenset({"category", "rules"})):
         entry.refuse_unknown(
@@ -183,7 +184,7 @@ def _read_rules(reader: FileReader, words: Mapping[str, str]) -> Iterator[Rule]:
             lane=lane,
             message=entry.text("message"),
             remediation=entry.text("remediation"),
-            patterns=_read_patterns(entry, words, lane),
+            patterns=_read_patterns(entry, words, lane, check),
             is_case_sensitive=is_case_sensitive,
             positive=positive,
             negative=negative,
@@ -195,24 +196,35 @@ def _raise_severity(severity: Severity) -> Severity:
     return severity if severity in (Severity.LOW, Severity.CRITICAL) else Severity(severity + 1)
 
 
-def _read_patterns(entry: FileReader, words: Mapping[str, str], lane: Lane) -> tuple[Pattern, ...]:
+def _check(pattern: Pattern) -> None:
+    check_pattern(pattern.source)
+    check_pattern(pattern.gate or pattern.source)
+
+
+def _trust(_: Pattern) -> None:
+    """Nothing: the pattern was checked before it was shipped."""
+
+
+def _read_patterns(
+    entry: FileReader, words: Mapping[str, str], lane: Lane, check: Check
+) -> tuple[Pattern, ...]:
     expanded: list[Pattern] = []
     for number, pattern in enumerate(entry.texts("patterns")):
         try:
             expanded.append(expand_pattern(pattern, words, lane))
-            entry.try_pattern(expanded[-1])
+            check(expanded[-1])
         except ValueError as error:
             entry.fault(f"patterns[{number}]", str(error))
     return tuple(expanded)
 
 
-def _read_signals(reader: FileReader, words: Mapping[str, str]) -> Iterator[Signal]:
+def _read_signals(reader: FileReader, words: Mapping[str, str], check: Check) -> Iterator[Signal]:
     for entry in reader.entries("signals", allowed=frozenset({"signals", "combinations"})):
         entry.refuse_unknown(["group", "patterns", "tests"])
         positive, negative = entry.tests()
         yield Signal(
             group=entry.text("group"),
-            patterns=_read_patterns(entry, words, Lane.PROSE),
+            patterns=_read_patterns(entry, words, Lane.PROSE, check),
             positive=positive,
             negative=negative,
         )

@@ -20,10 +20,13 @@ _WORD = re.compile(r"%([a-z_]+)%")
 _IDENTIFIER = re.compile(r"[A-Z]{2,12}-[0-9]{3}")
 _MAX_WORDS = 100
 _GATE_MARK = "@@"
-# "Up to so many words" or "up to so many characters".
-_GAP = re.compile(r"\(\?:(?:\\S\+|\[\^\\s\.!\?\]\+) \)\{\d+,\d+\}\??|\.\{\d+,\d+\}\??")
-# What must be taken whole: an escape, a character class, a parenthesis.
-_TOKEN = re.compile(r"\\.|\[\^?(?:\\.|[^\]\\])*\]|[()]", re.DOTALL)
+# What must be taken whole: an escape, a character class.
+_TAKEN = r"\\.|\[\^?(?:\\.|[^\]\\])*\]"
+# "Up to so many words" or "up to so many characters"; both begin with what is taken whole elsewhere.
+_GAP = r"(?P<gap>\(\?:(?:\\S\+|\[\^\\s\.!\?\]\+) \)\{\d+,\d+\}\??|\.\{\d+,\d+\}\??)"
+_PIECE = re.compile(f"{_GAP}|{_TAKEN}|[()]", re.DOTALL)
+_BLANK_OR_TAKEN = re.compile(f"{_TAKEN}|[ '\\[\\\\]", re.DOTALL)
+_LEFT_OPEN = ("[", "\\")
 
 
 @unique
@@ -78,42 +81,24 @@ def expand_pattern(pattern: str, words: Mapping[str, str], lane: Lane) -> Patter
 def _split_gaps(pattern: str) -> list[str]:
     """The parts of a pattern between its outermost gaps."""
     parts: list[str] = []
-    depth = start = position = 0
-    while position < len(pattern):
-        gap = _GAP.match(pattern, position) if depth == 0 else None
-        if gap is not None:
-            parts.append(pattern[start:position])
-            start = position = gap.end()
-            continue
-        token = _TOKEN.match(pattern, position)
-        text = token[0] if token else pattern[position]
-        depth += (text == "(") - (text == ")")
-        position += len(text)
+    depth = start = 0
+    for piece in _PIECE.finditer(pattern):
+        if piece.lastgroup != "gap":
+            depth += (piece[0] == "(") - (piece[0] == ")")
+        elif depth == 0:
+            parts.append(pattern[start : piece.start()])
+            start = piece.end()
     return [*parts, pattern[start:]]
 
 
 def _spread_blanks(pattern: str, lane: Lane) -> str:
     """The pattern with its blanks and apostrophes as they are in the text of its lane."""
     blank, apostrophe = (" +", "(?: *)") if lane is Lane.PROSE else (_BLANKS, _APOSTROPHE)
-    blank = f"(?:{blank})"
-    parts: list[str] = []
-    is_class = is_escaped = False
-    for character in pattern:
-        if is_escaped:
-            is_escaped = False
-        elif character == "\\":
-            is_escaped = True
-        elif character == "[":
-            is_class = True
-        elif character == "]":
-            is_class = False
-        elif not is_class and character in " '":
-            parts.append(blank if character == " " else apostrophe)
-            continue
-        parts.append(character)
-    if is_class or is_escaped:
+    spread = {" ": f"(?:{blank})", "'": apostrophe}
+    pieces = list(_BLANK_OR_TAKEN.finditer(pattern))
+    if any(piece[0] in _LEFT_OPEN for piece in pieces):
         raise ValueError("a bracket or a backslash is left open")
-    return "".join(parts)
+    return _BLANK_OR_TAKEN.sub(lambda piece: spread.get(piece[0], piece[0]), pattern)
 
 
 def check_pattern(pattern: str) -> None:

@@ -2,7 +2,7 @@
 
 Folded (compatibility forms, lookalikes, invisible characters), turned (rot13, reversed, digits for
 letters), gathered (letters spaced out) and decoded passages, these again in every form, to a bounded depth.
-Plain text is told by a few looks and has no views.
+Plain text is told by one pass and has no views.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from itertools import accumulate
 import re2
 
 from mudroom.screen.decode import decode_passages
-from mudroom.screen.fold import fold_text, needs_fold
+from mudroom.screen.fold import find_fold, fold_text
 from mudroom.screen.limits import ScanLimits
+from mudroom.screen.signs import CORE_WORDS, Sign, read_signs
 
 __all__ = ["TooMuchDecoded", "View", "build_views"]
 
@@ -56,10 +57,7 @@ def _compile(pattern: str) -> re2._Regexp:
     return re2.compile(pattern, options)
 
 
-# Words without which a turned text is no attack; looking for them costs a tenth of a scan.
-_CORE = _compile(
-    r"\b(?:ignore|disregard|forget|override|bypass|instructions?|prompts?|password|assistant|reveal|system|guidelines)\b"
-)
+_CORE = _compile(rf"\b(?:{'|'.join(CORE_WORDS)})\b")
 _SPACED = _compile(r"\b(?:[a-z0-9][ \t._*|/\\\-]{1,3}){9,}[a-z0-9]\b")
 _DIGIT_WORD = _compile(r"(?:[a-z]+[0-9@$!|+]|[0-9@$!|+]+[a-z])[a-z0-9@$!|+]*")
 _ROT13 = bytes.maketrans(
@@ -84,46 +82,72 @@ def build_views(text: bytes, limits: ScanLimits) -> Iterator[View]:
 
 
 def _build(text: bytes, depth: int, budget: _Budget) -> Iterator[View]:
-    yield from _read(text, depth, budget)
-    folded = _fold(text) if needs_fold(text) else None
+    signs = read_signs(text)
+    yield from _read(text, signs, depth, budget)
+    folded = _fold(text) if Sign.FOLD in signs else None
     if folded is not None:
         yield folded
-        for inner in _read(folded.text, depth, budget):
+        for inner in _read(folded.text, read_signs(folded.text), depth, budget):
             yield View(inner.text, _chain(inner.locate, folded.locate), inner.is_tight)
 
 
-def _read(text: bytes, depth: int, budget: _Budget) -> Iterator[View]:
-    yield from _turn(text)
+def _read(text: bytes, signs: frozenset[Sign], depth: int, budget: _Budget) -> Iterator[View]:
+    yield from _turn(text, signs)
     if depth:
-        yield from _decode(text, depth, budget)
+        yield from _decode(text, signs, depth, budget)
 
 
 def _fold(text: bytes) -> View | None:
     """The lines that folding changes, and their neighbours; None when it changes none."""
-    lines = text.split(b"\n")
-    folded = [line if line.isascii() and b"\x1b" not in line else fold_text(line) for line in lines]
-    changed = {number for number, pair in enumerate(zip(lines, folded, strict=True)) if pair[0] != pair[1]}
-    if not changed:
+    folded: dict[tuple[int, int], bytes] = {}
+    kept: set[tuple[int, int]] = set()
+    for span in _find_lines(text):
+        line = text[slice(*span)]
+        changed = fold_text(line)
+        folded[span] = changed
+        if changed != line:
+            kept.update(_list_near(text, span))
+    if not kept:
         return None
-    kept = sorted({near for number in changed for near in range(number - _NEAR, number + _NEAR + 1)})
-    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
-    passages = [
-        (starts[number], starts[number] + len(lines[number]), folded[number])
-        for number in kept
-        if 0 <= number < len(lines)
-    ]
+    passages = [(*span, folded.get(span, text[slice(*span)])) for span in sorted(kept)]
     return _join(passages, is_tight=False)
 
 
-def _turn(text: bytes) -> Iterator[View]:
-    rotated = text.translate(_ROT13)
-    if _CORE.search(rotated):
-        yield View(rotated, _same)
-    backwards = text[::-1]
-    if _CORE.search(backwards):
-        yield View(backwards, _mirror(len(text)))
-    yield from _read_digits(text)
-    spaced = list(_gather(text))
+def _find_lines(text: bytes) -> Iterator[tuple[int, int]]:
+    """The lines that hold something to fold, by start and end."""
+    position = 0
+    while (place := find_fold(text, position)) is not None:
+        span = _line_at(text, place)
+        yield span
+        position = span[1] + 1
+
+
+def _line_at(text: bytes, place: int) -> tuple[int, int]:
+    end = text.find(b"\n", place)
+    return text.rfind(b"\n", 0, place) + 1, len(text) if end < 0 else end
+
+
+def _list_near(text: bytes, span: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    """A line and its neighbours on either side."""
+    yield span
+    before = after = span
+    for _ in range(_NEAR):
+        if before[0] > 0:
+            before = _line_at(text, before[0] - 1)
+            yield before
+        if after[1] < len(text):
+            after = _line_at(text, after[1] + 1)
+            yield after
+
+
+def _turn(text: bytes, signs: frozenset[Sign]) -> Iterator[View]:
+    if Sign.ROT13 in signs:
+        yield View(text.translate(_ROT13), _same)
+    if Sign.REVERSED in signs:
+        yield View(text[::-1], _mirror(len(text)))
+    if Sign.LEET in signs:
+        yield from _read_digits(text)
+    spaced = list(_gather(text)) if Sign.SPACED in signs else []
     if spaced:
         yield _join(spaced, is_tight=True)
 
@@ -144,9 +168,9 @@ def _gather(text: bytes) -> Iterator[tuple[int, int, bytes]]:
         yield match.start(), match.end(), text[match.start() : match.end()].translate(None, _SPACERS)
 
 
-def _decode(text: bytes, depth: int, budget: _Budget) -> Iterator[View]:
+def _decode(text: bytes, signs: frozenset[Sign], depth: int, budget: _Budget) -> Iterator[View]:
     passages = []
-    for passage in decode_passages(text):
+    for passage in decode_passages(text, signs):
         budget.spend(len(passage[2]))
         passages.append(passage)
     if not passages:
