@@ -160,9 +160,10 @@ async def test_standard_output_is_protocol_and_closing_input_ends_all(program: P
             {"id": 4, "method": "tools/call", "params": {"name": "web_open", "arguments": {"url": site.url("/")}}},
         ]  # fmt: skip
         for message in messages:
-            if isinstance(message, dict):
-                message = json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
-            process.stdin.write(message)
+            line = (
+                message if isinstance(message, bytes) else json.dumps({"jsonrpc": "2.0", **message}).encode()
+            )
+            process.stdin.write(line.strip() + b"\n")
         answers: dict[int, Any] = {}
         async with asyncio.timeout(60):
             while 4 not in answers:
