@@ -17,7 +17,7 @@ from mudroom.errors import InvalidConfig
 from mudroom.model import Severity
 from mudroom.screen.schema import FileReader, Lane, Pattern, check_pattern, expand_pattern
 
-__all__ = ["Combination", "Place", "Rule", "RuleSet", "Signal", "load_rules", "parse_rules"]
+__all__ = ["Combination", "Place", "Rule", "RuleSet", "Signal", "digest_rules", "load_rules", "parse_rules"]
 
 _WORDS = "words.yaml"
 _COMBINATIONS = "combinations.yaml"
