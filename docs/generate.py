@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from commands_page import render_commands
+from modules_page import render_modules
 from settings_page import render_example, render_settings
 
 from mudroom.errors import CODES, Code
@@ -42,6 +43,7 @@ def render_codes() -> str:
 GENERATED = {
     "reference/codes.md": render_codes,
     "reference/commands.md": render_commands,
+    "reference/modules.md": render_modules,
     "reference/settings.md": render_settings,
     "../mudroom.example.toml": render_example,
 }

@@ -40,7 +40,7 @@ what holds and where it comes from; `MUDROOM_WORKSPACE` names the workspace, `MU
 _EXAMPLE_HEAD = """\
 # Every setting of mudroom with its default. Written by docs/generate.py; do not edit here.
 #
-# Copy the lines you want to change to the file that `mudroom config path` names. In the environment a
+# Copy it to the file that `mudroom config path` names, and uncomment what you change. In the environment a
 # setting is MUDROOM_SECTION__KEY, for example MUDROOM_CRAWL__MAX_PAGES=20.
 """
 
@@ -60,7 +60,7 @@ def render_settings() -> str:
 
 
 def render_example() -> str:
-    """The file: each key under its caption; keys without a default are commented out."""
+    """The file: each key with its default under its caption, all commented out."""
     lines = [_EXAMPLE_HEAD]
     for section in SECTIONS:
         lines.append(f"[{section}]")
@@ -68,7 +68,7 @@ def render_example() -> str:
             words = f"{caption} Expected: {_describe_expected(section, field.name)}."
             lines += [f"# {line}" for line in textwrap.wrap(words, _WIDTH - 2)]
             default = _show_default(field)
-            lines.append(f"{field.name} = {default}" if default else f"# {field.name} =")
+            lines.append(f"# {field.name} = {default or '…'}")
         lines.append("")
     return "\n".join(lines)
 

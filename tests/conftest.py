@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,6 +10,15 @@ import pytest
 
 from mudroom.testing.authority import Authority
 from mudroom.testing.unjailed import UnjailedGuests
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail where MUDROOM_FAIL_ON_SKIP is set and a test was skipped: that machine has everything."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("MUDROOM_FAIL_ON_SKIP") and reporter is not None and reporter.stats.get("skipped"):
+        reporter.write_line("tests were skipped where none may be (MUDROOM_FAIL_ON_SKIP)", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="session")

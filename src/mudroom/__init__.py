@@ -1,3 +1,59 @@
 """The room where untrusted web pages and files come in first."""
 
+import importlib
+import sys
+from types import MappingProxyType, ModuleType
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Blocked",
+    "CrawlPolicy",
+    "Failed",
+    "Quarantined",
+    "Stored",
+    "__version__",
+    "crawl",
+    "load_settings",
+    "open",
+    "open_sync",
+]
+
+_LIBRARY = MappingProxyType(
+    {
+        "Blocked": "mudroom.intake:Blocked",
+        "CrawlPolicy": "mudroom.crawl:CrawlPolicy",
+        "Failed": "mudroom.intake:Failed",
+        "Quarantined": "mudroom.intake:Quarantined",
+        "Stored": "mudroom.intake:Stored",
+        "crawl": "mudroom.assembly.library:crawl_site",
+        "load_settings": "mudroom.settings:load_settings",
+        "open": "mudroom.assembly.library:open_target",
+        "open_sync": "mudroom.assembly.library:open_target_blocking",
+    }
+)
+
+
+class _Library(ModuleType):
+    """This package, with the library's names loaded when they are first used.
+
+    Why: `mudroom --help` and the guests in their jails import this package too, and must stay light. And
+    `crawl` is both a function of the library and a floor; as an attribute it is the function, whatever the
+    import system binds there when the floor is loaded (`from mudroom.crawl import …` finds the floor).
+    """
+
+    def __getattr__(self, name: str) -> object:
+        if name not in _LIBRARY:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        module, _, attribute = _LIBRARY[name].partition(":")
+        return getattr(importlib.import_module(module), attribute)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in _LIBRARY:
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_LIBRARY})
+
+
+sys.modules[__name__].__class__ = _Library

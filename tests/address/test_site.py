@@ -1,8 +1,10 @@
 """Origin, host and site."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from publicsuffixlist import PSLFILE, PublicSuffixList
 
 from mudroom.address import is_same_host, is_same_origin, is_same_site, parse_url, registrable_domain, site_of
 
@@ -28,6 +30,17 @@ from mudroom.address import is_same_host, is_same_origin, is_same_site, parse_ur
 )
 def test_the_registrable_domain_is_one_label_under_the_public_suffix(host: str, domain: str | None) -> None:
     assert registrable_domain(host) == domain
+
+
+@pytest.mark.parametrize("top", ["jp", "ck", "io", "uk", "unknownsuffix", "xn--p1ai", "xn--55qx5d"])
+def test_what_is_read_of_the_list_for_one_top_domain_answers_as_the_whole_list(top: str) -> None:
+    whole = PublicSuffixList()
+    lines = Path(PSLFILE).read_text(encoding="utf-8").splitlines()
+    rules = [line.split()[0] for line in lines if line.strip() and not line.startswith("//")]
+    suffixes = [rule.lstrip("!").replace("*", "any").encode("idna").decode() for rule in rules]
+    hosts = [suffix for suffix in suffixes if suffix.rpartition(".")[2] == top] or [f"one.{top}"]
+    for host in (f"{front}{host}" for host in hosts for front in ("", "a.", "b.a.")):
+        assert registrable_domain(host) == whole.privatesuffix(host), host
 
 
 @pytest.mark.parametrize(

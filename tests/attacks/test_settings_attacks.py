@@ -52,6 +52,15 @@ def test_a_configuration_folder_that_depends_on_the_current_directory_is_passed_
     assert find_config_file({}) == tmp_path / "home/.config/mudroom/mudroom.toml"
 
 
+def test_a_home_that_depends_on_the_current_directory_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", ".")
+    assert find_config_file({}).is_absolute()
+    assert not find_config_file({}).is_relative_to(tmp_path)
+
+
 def test_a_file_named_in_the_environment_must_be_absolute(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,8 @@ _OUTCOME: dict[str, Any] = {
     "retrieved_at": "2026-11-30T12:00:00.000Z",
     "findings": [{"id": "ROLE-004", "severity": "LOW", "category": "role-override", "channel": "comment"}],
     "versions": {"mudroom": "0.1.0", "scanner": "1", "policy": "a"},
+    "warnings": [],
+    "message": None,
     "isolation": "strict",
 }
 

@@ -16,7 +16,7 @@ import pytest
 from mudroom.address import AllowedOrigin, EgressPolicy, ParsedUrl, RefusedUrl, judge_url, parse_url
 from mudroom.corpus import FailedRecord
 from mudroom.crawl import CancelToken, Crawler, CrawlEvent, CrawlParts, CrawlPolicy
-from mudroom.errors import Code, EgressRefused, MudroomError
+from mudroom.errors import Code, EgressRefused, MudroomError, StoreFailed
 from mudroom.fetch import RedirectScope
 from mudroom.intake import (
     Blocked,
@@ -251,6 +251,7 @@ class MemoryRuns:
     runs: list[MemoryRun] = field(default_factory=list)
     begin_fails_with: MudroomError | None = None
     finish_fails_with: MudroomError | None = None
+    is_readable: bool = False
 
     async def begin_run(self, kind: object, root_url: str, options: Mapping[str, object]) -> MemoryRun:
         if self.begin_fails_with is not None:
@@ -258,6 +259,11 @@ class MemoryRuns:
         assert kind is RunKind.CRAWL
         self.runs.append(MemoryRun(root_url, options, self.finish_fails_with))
         return self.runs[-1]
+
+    async def read_manifest(self, run_id: str) -> dict[str, Any]:
+        if not self.is_readable:
+            raise StoreFailed(Code.STORE_UNAVAILABLE, "the workspace is gone")
+        return {"run_id": run_id, "state": "RUNNING", "pages": ["as recorded"], "warnings": []}
 
 
 @dataclass

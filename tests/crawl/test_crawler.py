@@ -565,6 +565,14 @@ async def test_a_workspace_that_cannot_be_written_is_told_in_a_manifest(bench: A
     assert set(manifest) >= {"schema", "run_id", "kind", "totals", "pages", "options", "versions"}
 
 
+async def test_a_record_that_could_not_be_ended_is_told_with_the_pages_it_holds(bench: Any) -> None:
+    bench.corpus.finish_fails_with = StoreFailed(Code.NO_SPACE, "the workspace is full")
+    bench.corpus.is_readable = True
+    manifest = await bench.crawl(list_site(bench, 1), **FAST)
+    assert (manifest["state"], manifest["pages"]) == ("FAILED", ["as recorded"])
+    assert [warning["code"] for warning in manifest["warnings"]] == ["NO_SPACE"]
+
+
 async def test_progress_is_saved_while_a_crawl_lasts(bench: Any) -> None:
     await bench.crawl(list_site(bench, 10, seconds=6), concurrency=1, **FAST)
     assert 3 <= bench.corpus.runs[0].checkpoints <= 6

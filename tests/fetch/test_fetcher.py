@@ -2,6 +2,7 @@ import asyncio
 import gzip
 import zlib
 from collections.abc import Callable
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import brotli
 import pytest
 from backports import zstd
 
-from mudroom.address import ExceptionScope, ParsedUrl
+from mudroom.address import AllowedUrl, EgressPolicy, ExceptionScope, ParsedUrl, judge_url
 from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
 from mudroom.fetch import Fetcher, FetchRequest, RedirectRule, RedirectScope
 from mudroom.testing.authority import Authority
@@ -150,6 +151,23 @@ async def test_a_link_is_judged_against_the_page_that_it_stood_in(fetcher_for: B
             url="../b", base=page.final, initiator_scope=ExceptionScope.of(page.exception or "")
         )
         assert (await fetcher.fetch(link)).body == b"b"
+
+
+async def test_a_verdict_that_is_handed_on_counts_under_its_own_scope_and_policy_only(
+    fetcher_for: Build,
+) -> None:
+    async with SiteServer(Route(path="/")) as site:
+        fetcher = fetcher_for(site)
+        operator = ExceptionScope.operator()
+        wide = EgressPolicy(allow_networks=(ip_network("10.0.0.0/8"),))
+        judged = judge_url("http://10.0.0.1/", wide, operator)
+        assert isinstance(judged, AllowedUrl)
+        assert judged.holds_under(wide, ExceptionScope(is_operator=True))
+        assert not judged.holds_under(wide, ExceptionScope.none())
+        # Another policy than the fetcher's: its own judgement decides, of the URL as it was written.
+        error = await failure(fetcher, ask("http://10.0.0.1/", judged=judged))
+        assert error.code is Code.DENIED_ADDRESS
+        assert (await fetcher.fetch(ask(site.url("/"), judged=judged))).status == 200
 
 
 # ---- redirects ----

@@ -109,6 +109,8 @@ async def test_a_name_that_resolves_inside_fails_without_a_dial() -> None:
 REDIRECTS = [
     ("inside", "http://169.254.169.254/", Code.DENIED_ADDRESS),
     ("to-loopback", "http://127.0.0.1/", Code.DENIED_ADDRESS),
+    ("a-file", "file:///etc/passwd", Code.INVALID_SCHEME),
+    ("no-url", "https://[", Code.INVALID_URL),
     ("downgrade", "http://site.example/x", Code.REDIRECT_DOWNGRADE),
     ("itself", SITE, Code.REDIRECT_LOOP),
     ("nowhere", None, Code.REDIRECT_INVALID),
@@ -203,6 +205,14 @@ async def test_a_page_that_shows_nothing_without_scripts_needs_a_browser() -> No
     outcome, _ = await take(PaperHouse({SITE: PaperAnswer(body=b"<div id=root>")}, guests=guests))
     assert isinstance(outcome, Failed)
     assert outcome.code is Code.NEEDS_RENDER
+
+
+@pytest.mark.parametrize("type_", ["audio/mpeg", "VIDEO/mp4; codecs=x", "text/event-stream"])
+async def test_what_need_never_end_is_refused_at_its_headers(type_: str) -> None:
+    house = PaperHouse({SITE: PaperAnswer(headers=(("Content-Type", type_),), body=b"x" * 100)})
+    outcome, _ = await take(house, max_body_bytes=99)
+    assert isinstance(outcome, Blocked)
+    assert outcome.code is Code.UNSUPPORTED_CONTENT_TYPE
 
 
 async def test_a_body_over_the_limit_blocks() -> None:

@@ -79,3 +79,25 @@ def test_no_sniff_leaves_a_declared_text_type_alone_but_never_makes_text_of_an_i
     declared: str, body: bytes, filename: str | None, expected: tuple[str, bool]
 ) -> None:
     assert sniff(declared, body, filename, no_sniff=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("charset", "body", "expected"),
+    [
+        pytest.param("utf-16le", "<p>word".encode("utf-16-le"), "text/html", id="little end first"),
+        pytest.param("utf-16be", "<p>word".encode("utf-16-be"), "text/html", id="big end first"),
+        pytest.param("ucs-2", "<p>word".encode("utf-16-le"), "text/html", id="an older name"),
+        pytest.param("utf-16le", "<p>word".encode("utf-16-le")[:-1], "text/html", id="cut in a character"),
+        pytest.param("utf-16le", ("<p>" + "\U0001f600" * 999).encode("utf-16-le"), "text/html", id="pairs"),
+        pytest.param("utf-16le", bytes(900), "application/octet-stream", id="zeros"),
+        pytest.param("utf-16le", b"\x00\xd8" * 900, "application/octet-stream", id="halves of pairs"),
+        pytest.param("utf-16le", PNG, "image/png", id="an image"),
+        pytest.param(
+            "utf-8", "<p>word".encode("utf-16-le"), "application/octet-stream", id="another charset"
+        ),
+    ],
+)
+def test_utf_16_without_a_mark_is_text_where_it_was_declared(
+    charset: str, body: bytes, expected: str
+) -> None:
+    assert sniff_type(MediaType(essence="text/html", charset=charset), body).essence == expected

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import resources
+
 import pytest
 
 from mudroom.errors import InvalidConfig
 from mudroom.model import Severity
-from mudroom.screen import RuleSet, Scanner, load_rules, parse_rules
+from mudroom.screen import RuleSet, Scanner, digest_rules, load_rules, parse_rules
 
 GOOD = b"""
 category: sample
@@ -37,6 +39,27 @@ def test_every_rule_finds_its_positive_examples_and_leaves_its_negative_ones(
         if rule.id in {hit.rule.id for hit in scanner.find(text.encode()) if not hit.is_decoded}
     ]
     assert (missed, mistaken) == ([], [])
+
+
+def _packaged_files() -> dict[str, bytes]:
+    folder = resources.files("mudroom.screen").joinpath("data")
+    return {item.name: item.read_bytes() for item in folder.iterdir() if item.name.endswith(".yaml")}
+
+
+def test_re2_takes_every_pattern_that_ships() -> None:
+    assert parse_rules(_packaged_files()) == load_rules()
+
+
+def test_a_pattern_that_re2_refuses_is_told_unless_none_is_tried() -> None:
+    broken = {"a.yaml": GOOD.replace(b"green cheese'", b"green cheese{2000}'")}
+    with pytest.raises(InvalidConfig) as refused:
+        parse_rules(broken)
+    assert "not a pattern for RE2" in refused.value.faults[0]
+    assert parse_rules(broken, are_packaged=True).rules
+
+
+def test_the_packaged_rules_are_named_without_being_parsed() -> None:
+    assert digest_rules() == load_rules().digest
 
 
 @pytest.mark.parametrize("change", [str.lower, str.upper, str.capitalize, str.swapcase])

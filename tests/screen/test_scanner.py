@@ -115,6 +115,7 @@ def test_what_was_decoded_is_marked_and_what_was_written_is_not(scanner: Scanner
 
 HIDDEN = (
     ("visible", Channel.TEXT, Hiding.NONE, Severity.HIGH),
+    ("closed details", Channel.TEXT, Hiding.CLOSED_DETAILS, Severity.HIGH),
     ("comment", Channel.COMMENT, Hiding.NOT_RENDERED, Severity.CRITICAL),
     ("alt, not seen", Channel.ALT, Hiding.NOT_RENDERED, Severity.CRITICAL),
     ("meta", Channel.META, Hiding.NONE, Severity.CRITICAL),

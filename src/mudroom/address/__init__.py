@@ -2,6 +2,7 @@
 
 from mudroom.address.canonical import canonical_key
 from mudroom.address.classify import METADATA_ADDRESSES, classify_address
+from mudroom.address.credentials import strip_credentials
 from mudroom.address.dial import AddressVerdict, AllowedAnswers, RefusedAnswers, judge_address, judge_answers
 from mudroom.address.judge import AllowedUrl, RefusedUrl, judge_url
 from mudroom.address.names import normalise_name, show_host
@@ -38,4 +39,5 @@ __all__ = [
     "registrable_domain",
     "show_host",
     "site_of",
+    "strip_credentials",
 ]

@@ -6,7 +6,7 @@ Links, redirect targets and sitemap locations come here as they were written: a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 
 from mudroom.address.dial import judge_address
@@ -30,6 +30,12 @@ class AllowedUrl:
 
     url: ParsedUrl
     exception: str | None = None
+    policy: EgressPolicy | None = field(default=None, compare=False, repr=False)
+    scope: ExceptionScope | None = field(default=None, compare=False, repr=False)
+
+    def holds_under(self, policy: EgressPolicy, scope: ExceptionScope) -> bool:
+        """Whether this is what a judgement under that policy and scope would say: it was one."""
+        return self.policy is policy and self.scope == scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +100,11 @@ def _judge_target(url: ParsedUrl, policy: EgressPolicy, scope: ExceptionScope) -
             Code.INVALID_PORT, url, f"is asked for on port {url.port} over {url.scheme}, which is not open"
         )
     if url.address is None:
-        return AllowedUrl(url=url)
+        return AllowedUrl(url=url, policy=policy, scope=scope)
     verdict = judge_address(url.address, policy, scope, url_exception=exception)
     if not verdict.is_allowed:
         return RefusedUrl(code=Code.DENIED_ADDRESS, message=verdict.message, host=url.host)
-    return AllowedUrl(url=url, exception=verdict.exception)
+    return AllowedUrl(url=url, exception=verdict.exception, policy=policy, scope=scope)
 
 
 def _find_origin_exception(url: ParsedUrl, policy: EgressPolicy, scope: ExceptionScope) -> str | None:

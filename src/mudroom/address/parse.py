@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 
 import ada_url
@@ -37,6 +38,9 @@ _REMOVED = str.maketrans("", "", "\t\n\r")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
 _AUTHORITY_END = re.compile(r"[/\\?#]")
 _SLASHES = "/\\"
+_SHORTEST_LEAD = len("https://")
+"""No path begins before this: a host has at least one letter."""
+_KEPT_LEAD_CHARS = 300
 _DIGITS = frozenset("0123456789")
 _IPV4_CHARS = _DIGITS | {"."}
 
@@ -56,27 +60,18 @@ class ParsedUrl:
     host: str
     port: int
     address: IPAddress | None
+    origin: str
+    """Scheme, host and port, the unit of credentials and of exceptions (RFC 6454); brackets kept, default
+    port and last dot not."""
+    has_credentials: bool
+    """Whether a user name or password stands in the URL."""
+    request_target: str
+    """Path and query, as the request line holds them."""
 
     @property
     def authority(self) -> str:
         """Host and port as they stand in a normal URL: brackets kept, default port and last dot not."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
-
-    @property
-    def origin(self) -> str:
-        """Scheme, host and port, the unit of credentials and of exceptions (RFC 6454)."""
-        return f"{self.scheme}://{self.authority}"
-
-    @property
-    def has_credentials(self) -> bool:
-        """Whether a user name or password stands in the URL."""
-        return "@" in self.href[: self._path_start]
-
-    @property
-    def request_target(self) -> str:
-        """Path and query, as the request line holds them."""
-        return self.href[self._path_start :].partition("#")[0]
+        return self.origin[len(self.scheme) + 3 :]
 
     @property
     def path(self) -> str:
@@ -87,10 +82,6 @@ class ParsedUrl:
     def normalized(self) -> str:
         """The URL without fragment, credentials and trailing host dot: how records name it."""
         return self.origin + self.request_target
-
-    @property
-    def _path_start(self) -> int:
-        return self.href.index("/", len(self.scheme) + 3)
 
 
 def parse_href(untrusted_url: str, base_href: str | None = None) -> str | None:
@@ -112,12 +103,29 @@ def parse_href(untrusted_url: str, base_href: str | None = None) -> str | None:
 
 def split_href(href: str) -> ParsedUrl | None:
     """The parts of a URL that `parse_href` gave, or None when it is not http or https."""
-    scheme, _, rest = href.partition(":")
-    if scheme not in DEFAULT_PORTS:
+    if not href.startswith(("http://", "https://")):
         return None
-    authority = rest[2 : rest.index("/", 2)]
-    if "@" in authority:
-        authority = authority.rpartition("@")[2]
+    path_start = href.index("/", _SHORTEST_LEAD)
+    # Most URLs that are met have the authority of others; one that is all credentials is not kept.
+    split = _split_known_lead if path_start <= _KEPT_LEAD_CHARS else _split_lead
+    scheme, host, port, address, origin, has_credentials = split(href[:path_start])
+    fragment_start = href.find("#", path_start)
+    return ParsedUrl(
+        href=href,
+        scheme=scheme,
+        host=host,
+        port=port,
+        address=address,
+        origin=origin,
+        has_credentials=has_credentials,
+        request_target=href[path_start:] if fragment_start < 0 else href[path_start:fragment_start],
+    )
+
+
+def _split_lead(lead: str) -> tuple[str, str, int, IPAddress | None, str, bool]:
+    """Scheme, host, port, literal address, origin and whether there are credentials, of all before the path."""
+    scheme, _, authority = lead.partition("://")
+    _, at, authority = authority.rpartition("@")
     port = DEFAULT_PORTS[scheme]
     address: IPAddress | None = None
     if authority.startswith("["):
@@ -130,7 +138,13 @@ def split_href(href: str) -> ParsedUrl | None:
         if host[-1] in _DIGITS and _IPV4_CHARS.issuperset(host):
             address = IPv4Address(host)  # a host that ends in a number is IPv4, or no URL at all
         host = host.removesuffix(".")
-    return ParsedUrl(href=href, scheme=scheme, host=host, port=port, address=address)
+    origin = f"{scheme}://[{host}]" if ":" in host else f"{scheme}://{host}"
+    if port != DEFAULT_PORTS[scheme]:
+        origin += f":{port}"
+    return scheme, host, port, address, origin, bool(at)
+
+
+_split_known_lead = lru_cache(maxsize=1024)(_split_lead)
 
 
 def parse_url(untrusted_url: str, *, base: ParsedUrl | None = None) -> ParsedUrl | None:

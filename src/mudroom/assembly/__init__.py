@@ -1,7 +1,7 @@
 """Parts are chosen and joined here, once."""
 
 from mudroom.assembly.build import build_egress, build_reading_corpus
-from mudroom.assembly.house import House, open_fetcher, open_house
+from mudroom.assembly.house import House, fail_without_run, open_fetcher, open_house
 from mudroom.assembly.machine import Check, CheckState, examine_machine
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "build_egress",
     "build_reading_corpus",
     "examine_machine",
+    "fail_without_run",
     "open_fetcher",
     "open_house",
 ]

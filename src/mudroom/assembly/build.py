@@ -11,7 +11,7 @@ from mudroom.corpus import FileCorpus, RunVersions
 from mudroom.fetch import FetchOptions, OriginSlots
 from mudroom.jail import SCAN_ROLE, JailOptions
 from mudroom.net import NetLimits, list_own_addresses, list_own_networks
-from mudroom.screen import SCANNER_VERSION, PolicyOptions, compute_policy_version, load_rules
+from mudroom.screen import SCANNER_VERSION, PolicyOptions, compute_policy_version, digest_rules
 from mudroom.settings import EgressSettings, Settings
 from mudroom.snapshot import FileSnapshotStore, SnapshotOptions
 
@@ -92,7 +92,7 @@ def find_versions(settings: Settings, policy: PolicyOptions) -> RunVersions:
     return RunVersions(
         mudroom=__version__,
         scanner=SCANNER_VERSION,
-        policy=compute_policy_version(settings.screen, policy, load_rules().digest),
+        policy=compute_policy_version(settings.screen, policy, digest_rules()),
     )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from mudroom.address import ExceptionScope
+from mudroom.address import ExceptionScope, strip_credentials
 from mudroom.assembly.build import (
     build_archive,
     build_egress,
@@ -26,6 +26,7 @@ from mudroom.fetch import Fetcher, RedirectRule
 from mudroom.intake import (
     Failed,
     FileRequest,
+    Guests,
     Intake,
     Outcome,
     PageFacts,
@@ -44,7 +45,7 @@ from mudroom.screen import PolicyOptions
 from mudroom.settings import Settings
 from mudroom.snapshot import FileSnapshotStore, KeepRule
 
-__all__ = ["House", "open_fetcher", "open_house"]
+__all__ = ["House", "fail_without_run", "open_fetcher", "open_house"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,7 @@ class House:
 
     settings: Settings
     fetcher: Fetcher
-    guests: GuestPool
+    guests: Guests
     archive: FileSnapshotStore
     corpus: FileCorpus
     intake: Intake
@@ -105,6 +106,7 @@ class House:
         """One file, or what a stream holds, in a run of its own."""
         max_bytes = self.settings.extract.max_body_bytes
         name = "standard input" if stream is not None else _show_name(path)
+        url = strip_credentials(url) if url is not None else None
 
         async def take(run: RunWriter) -> Outcome:
             number = run.next_number()
@@ -128,15 +130,21 @@ class House:
         self, kind: RunKind, name: str, take: Callable[[RunWriter], Awaitable[Outcome]]
     ) -> Outcome:
         """The outcome, also where the workspace cannot be written and so no run begun or ended."""
+        name = strip_credentials(name)
         try:
             return await take_single(self.corpus, kind, name, {}, take)
         except MudroomError as error:
-            facts = PageFacts(number=0, document_id="", run_id="", requested_url=name)
-            return Failed(facts=facts, code=error.code, message=error.message, retryable=error.retryable)
+            return fail_without_run(name, error)
 
     async def crawl(self, untrusted_seed: str, policy: CrawlPolicy) -> dict[str, Any]:
         """The manifest of one crawl. Cancelling the task stops it and still gives its manifest."""
         return await self.crawler.crawl_to_end(untrusted_seed, policy)
+
+
+def fail_without_run(name: str, error: MudroomError) -> Failed:
+    """The outcome of a target for which no run could be begun."""
+    facts = PageFacts(number=0, document_id="", run_id="", requested_url=name)
+    return Failed(facts=facts, code=error.code, message=error.message, retryable=error.retryable)
 
 
 @asynccontextmanager
@@ -159,10 +167,15 @@ async def open_fetcher(settings: Settings) -> AsyncIterator[Fetcher]:
 
 @asynccontextmanager
 async def open_house(
-    settings: Settings, *, observer: CrawlObserver | None = None, policy: PolicyOptions | None = None
+    settings: Settings,
+    *,
+    observer: CrawlObserver | None = None,
+    policy: PolicyOptions | None = None,
+    guests: AbstractAsyncContextManager[Guests] | None = None,
 ) -> AsyncIterator[House]:
     """The house, its guests started; closing it leaves no process, socket or thread.
 
+    Shapes: `guests` stands in for the jailed ones that settings describe; only tests have any.
     Raises: GuestFailed with JAIL_UNAVAILABLE when no level of isolation can be had.
     """
     observer = observer or SilentObserver()
@@ -176,12 +189,12 @@ async def open_house(
         stack.push_async_callback(archive.aclose)
         corpus = FileCorpus(settings.workspace, versions, clock)
         stack.push_async_callback(corpus.aclose)
-        guests = await stack.enter_async_context(GuestPool(build_jail_options(settings)))
+        started = await stack.enter_async_context(guests or GuestPool(build_jail_options(settings)))
         keep = settings.archive.keep
         intake = Intake(
             Parts(
                 fetcher=fetcher,
-                guests=guests,
+                guests=started,
                 archive=archive,
                 keep=keep,
                 egress=egress,
@@ -206,7 +219,7 @@ async def open_house(
         yield House(
             settings=settings,
             fetcher=fetcher,
-            guests=guests,
+            guests=started,
             archive=archive,
             corpus=corpus,
             intake=intake,

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import TextIO
 
 from mudroom.cli.inert import make_inert, make_inert_block, shorten
 
@@ -25,8 +23,8 @@ __all__ = [
 _LABEL_WIDTH = 11
 _MAX_LINE = 2_000
 _DELETE = 0x7F
-_GAP = 2
-_LEAST_WIDTH = 12
+_FORCES_COLOUR = ("FORCE_COLOR", "TTY_COMPATIBLE")
+"""Variables that make a terminal of anything (force-color.org)."""
 VERDICT_STYLES: Mapping[str, str] = {
     "STORED": "green",
     "QUARANTINED": "bold magenta",
@@ -47,9 +45,13 @@ class Voice:
     """
 
     def __init__(self, *, is_quiet: bool = False, is_verbose: bool = False) -> None:
-        self.console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
         self.is_quiet = is_quiet
         self.is_verbose = is_verbose
+
+    @property
+    def is_on_terminal(self) -> bool:
+        """Whether a person sits at the other end."""
+        return _is_terminal(sys.stderr)
 
     def say(self, label: str, sentence: str) -> None:
         """One line, unless quiet."""
@@ -60,9 +62,19 @@ class Voice:
         """One line, quiet or not."""
         self._print(label, sentence)
 
+    def print(self, label: str, sentence: str, style: str = "") -> None:
+        """A label and what follows it, exactly so; both are inert already."""
+        if self.is_on_terminal:
+            from mudroom.cli.terminal import print_label  # noqa: PLC0415 - rich is loaded for terminals only
+
+            print_label(label, sentence, style)
+        else:
+            sys.stderr.write(f"{label}{sentence}\n")
+            sys.stderr.flush()
+
     def _print(self, label: str, sentence: str) -> None:
-        name = Text(f"{label} ".ljust(_LABEL_WIDTH), style=_STYLES.get(label.strip(), "bold"))
-        self.console.print(Text.assemble(name, shorten(make_inert(sentence), _MAX_LINE)))
+        style = _STYLES.get(label.strip(), "bold")
+        self.print(f"{label} ".ljust(_LABEL_WIDTH), shorten(make_inert(sentence), _MAX_LINE), style)
 
 
 def print_json(value: object) -> None:
@@ -100,35 +112,22 @@ def print_table(
     There a cell too long for its column is folded; where `cut` names columns, those are cut and all
     others keep their width. Elsewhere a row is one line, however long, so that line tools can read it.
     """
-    console = Console(highlight=False, markup=False, emoji=False)
     cells = [[make_inert(cell) for cell in row] for row in rows]
-    if not console.is_terminal:
+    if not _is_terminal(sys.stdout):
         _print_plain(columns, cells)
         return
-    widths = _fit(columns, cells, cut, console.width)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=bool(cut))
-    for row in cells:
-        parts = (shorten(cell, width) if cut else cell for cell, width in zip(row, widths, strict=True))
-        table.add_row(*(Text(part, style=styles.get(part, "")) for part in parts))
-    console.print(table)
+    from mudroom.cli.terminal import print_fitted  # noqa: PLC0415 - rich is loaded for terminals only
+
+    print_fitted(columns, cells, styles, cut)
 
 
-def _fit(
-    columns: Sequence[str], cells: Sequence[Sequence[str]], cut: Collection[str], room: int
-) -> list[int]:
-    """The width of each column, where the longest that may be cut gives way until all have room."""
-    widths = [max(len(line[place]) for line in (columns, *cells)) for place in range(len(columns))]
-    excess = sum(widths) + _GAP * (len(widths) - 1) - room
-    places = [place for place, column in enumerate(columns) if column in cut]
-    while excess > 0 and places:
-        longest = max(places, key=lambda place: widths[place])
-        if widths[longest] <= _LEAST_WIDTH:
-            break
-        widths[longest] -= 1
-        excess -= 1
-    return widths
+def _is_terminal(stream: TextIO) -> bool:
+    """Whether a person sits at the other end of a stream; who is asked last is rich."""
+    if not stream.isatty() and not any(os.environ.get(name) for name in _FORCES_COLOUR):
+        return False
+    from mudroom.cli.terminal import has_terminal  # noqa: PLC0415 - rich is loaded for terminals only
+
+    return has_terminal(is_stderr=stream is sys.stderr)
 
 
 def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

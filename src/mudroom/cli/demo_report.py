@@ -96,7 +96,7 @@ def show_demo(result: DemoResult, voice: Voice) -> None:
     _show_accepted(result)
     print_block("")
     _show_withheld(result)
-    voice.console.print()
+    voice.print("", "")
     _say_where(result, voice)
     for difference in result.differences:
         voice.insist("DIFFERENT", difference)

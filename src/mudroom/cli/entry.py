@@ -46,10 +46,10 @@ def run() -> NoReturn:
     raise SystemExit(int(status))
 
 
-def run_command(arguments: Sequence[str]) -> int:
+def run_command(arguments: Sequence[str], command: click.Command = main) -> int:
     """The status of a command line; each way in which it may end has one, and words on stderr."""
     try:
-        result = main(list(arguments), prog_name="mudroom", standalone_mode=False)
+        result = command(list(arguments), prog_name="mudroom", standalone_mode=False)
     except click.ClickException as error:
         return _tell_usage(error)
     except (click.Abort, KeyboardInterrupt):

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from mudroom.address import ExceptionScope, parse_url
-from mudroom.assembly import House, open_house
+from mudroom.assembly import House, fail_without_run, open_house
 from mudroom.cli.console import Voice, print_block, print_json, print_jsonl
 from mudroom.cli.inert import make_inert
 from mudroom.cli.options import CommonOptions, NetworkOptions, common_options, network_options
@@ -21,6 +21,7 @@ from mudroom.cli.targets import STANDARD_INPUT, FileTarget, Target, UrlTarget, r
 from mudroom.cli.teaching import TeachingCommand
 from mudroom.cli.verdict import judge_outcomes, tell_outcome
 from mudroom.cli.work import run_work
+from mudroom.errors import GuestFailed
 from mudroom.intake import Outcome, Stored, describe_outcome
 from mudroom.model import Initiator, View
 from mudroom.settings import Settings
@@ -159,13 +160,24 @@ async def _open_all(
     for target in targets:
         if isinstance(target, UrlTarget) and target.is_completed:
             printer.voice.say("note", "no scheme given, using https://")
-    outcomes = []
-    async with open_house(settings) as house:
-        printer.versions = house.versions.as_record()
-        async for outcome in _take_in_order(house, targets, asking):
-            printer.show(outcome)
-            outcomes.append(outcome)
+    outcomes: list[Outcome] = []
+    try:
+        async with open_house(settings) as house:
+            printer.versions = house.versions.as_record()
+            async for outcome in _take_in_order(house, targets, asking):
+                printer.show(outcome)
+                outcomes.append(outcome)
+    except GuestFailed as error:
+        # No guest can be held on this machine: that is the outcome of each target.
+        for target in targets[len(outcomes) :]:
+            failed = fail_without_run(_name_target(target), error)
+            printer.show(failed)
+            outcomes.append(failed)
     return outcomes
+
+
+def _name_target(target: Target) -> str:
+    return target.untrusted_url if isinstance(target, UrlTarget) else str(target.path)
 
 
 async def _take_in_order(house: House, targets: Sequence[Target], asking: _Asking) -> AsyncIterator[Outcome]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
-
-from rich.live import Live
-from rich.text import Text
+from typing import TYPE_CHECKING, Self
 
 from mudroom.cli.console import VERDICT_STYLES, Voice
 from mudroom.cli.inert import make_inert, shorten
 from mudroom.crawl import CrawlEvent
 from mudroom.intake import PageEvent
 from mudroom.model import PageState
+
+if TYPE_CHECKING:  # rich is loaded for terminals only
+    from mudroom.cli.terminal import LiveLine
 
 __all__ = ["CrawlProgress"]
 
@@ -31,9 +31,11 @@ class CrawlProgress:
         self._is_naming = is_naming and not voice.is_quiet
         self._counts = dict.fromkeys(_FINAL, 0)
         self._waiting = 0
-        self._live: Live | None = None
-        if voice.console.is_terminal and not voice.is_quiet:
-            self._live = Live(console=voice.console, refresh_per_second=8, transient=True)
+        self._live: LiveLine | None = None
+        if voice.is_on_terminal and not voice.is_quiet:
+            from mudroom.cli.terminal import LiveLine  # noqa: PLC0415 - rich is loaded for terminals only
+
+            self._live = LiveLine()
 
     def __enter__(self) -> Self:
         """Begin the live line, on a terminal."""
@@ -69,10 +71,11 @@ class CrawlProgress:
         if not self._is_naming:
             return
         code = f"  {event.code.value}" if event.code else ""
-        line = Text(f"{event.state.value.lower():<12}", style=VERDICT_STYLES.get(event.state.value, ""))
-        self._voice.console.print(Text.assemble(line, shorten(make_inert(event.url), _URL_WIDTH) + code))
+        show = self._voice.print if self._live is None else self._live.print_above
+        label, style = f"{event.state.value.lower():<12}", VERDICT_STYLES.get(event.state.value, "")
+        show(label, shorten(make_inert(event.url), _URL_WIDTH) + code, style)
 
     def _refresh(self) -> None:
         if self._live is not None:
             counts = ", ".join(f"{self._counts[state]} {state.value.lower()}" for state in _FINAL)
-            self._live.update(Text(f"{counts}; {self._waiting} waiting"))
+            self._live.update(f"{counts}; {self._waiting} waiting")

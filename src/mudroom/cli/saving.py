@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable
@@ -62,8 +63,7 @@ class FileDestination:
 
         Writing blocks the loop for as long as the page cache takes; here nothing else waits on it.
         """
-        if self._target.is_dir():
-            raise StoreFailed(Code.STORE_UNAVAILABLE, f"{self._target} is a folder; name a file in it")
+        self._check_name()
         temporary = self._open_temporary()
         try:
             with temporary:
@@ -74,6 +74,17 @@ class FileDestination:
         finally:
             _remove(temporary.name)
         return size
+
+    def _check_name(self) -> None:
+        """Raises StoreFailed where a file of this name cannot come to be, before the body is read."""
+        try:
+            status = os.lstat(self._target)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _fail(self._target, error) from error
+        if stat.S_ISDIR(status.st_mode):
+            raise StoreFailed(Code.STORE_UNAVAILABLE, f"{self._target} is a folder; name a file in it")
 
     def _open_temporary(self) -> IO[bytes]:
         try:

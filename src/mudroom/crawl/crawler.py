@@ -46,7 +46,7 @@ class Crawler:
         seed = _check(untrusted_seed, policy, initiator, scope or ExceptionScope.operator())
         started_at = self._parts.clock.now()
         try:
-            writer = await self._parts.corpus.begin_run(RunKind.CRAWL, seed.url.normalized, policy.describe())
+            writer = await self._parts.corpus.begin_run(RunKind.CRAWL, seed.name, policy.describe())
         except MudroomError as error:
             return self._build_failed(None, seed, policy, started_at, error)
         self._parts.observer.on_crawl(CrawlEvent(run_id=writer.run_id, state=CrawlState.CREATED))
@@ -57,7 +57,7 @@ class Crawler:
             try:
                 manifest = await run.finish()
             except MudroomError as error:
-                manifest = self._build_failed(writer.run_id, seed, policy, started_at, error)
+                manifest = await self._recover(writer.run_id, seed, policy, started_at, error)
         return manifest
 
     async def crawl_to_end(self, untrusted_seed: str, policy: CrawlPolicy | None = None) -> dict[str, Any]:
@@ -73,6 +73,17 @@ class Crawler:
             cancel.cancel()
             return await work
 
+    async def _recover(
+        self, run_id: str, seed: Seed, policy: CrawlPolicy, started_at: datetime, error: MudroomError
+    ) -> dict[str, Any]:
+        """The manifest of a run whose record could not be ended: with the pages that were recorded."""
+        failed = self._build_failed(run_id, seed, policy, started_at, error)
+        try:
+            manifest = await self._parts.corpus.read_manifest(run_id)
+        except MudroomError:
+            return failed
+        return manifest | {key: failed[key] for key in ("state", "finished_at", "warnings")}
+
     def _build_failed(
         self,
         run_id: str | None,
@@ -82,7 +93,7 @@ class Crawler:
         error: MudroomError,
     ) -> dict[str, Any]:
         """A manifest for a run whose record could not be written."""
-        root = seed.url.normalized
+        root = seed.name
         return {
             "schema": "mudroom.manifest/1",
             "run_id": run_id,

@@ -297,7 +297,7 @@ class CrawlRun:
         self._add_last_notices()
         manifest = await self._writer.finish(
             state,
-            warnings=self._notices.list_all(self._seed.url.normalized),
+            warnings=self._notices.list_all(self._seed.name),
             discovered=self._sieve.discovered,
             wire_bytes=self._budget.spent_bytes,
         )
@@ -305,7 +305,7 @@ class CrawlRun:
         return manifest
 
     def _add_last_notices(self) -> None:
-        root = self._seed.url.normalized
+        root = self._seed.name
         for notice in self._robots.notices:
             self._notices.add(notice.code, notice.url, notice.message)
         told = self._tally.explain_stop(self._policy, remaining=len(self._frontier))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mudroom.address import ExceptionScope, ParsedUrl, is_same_host
+from mudroom.address import ExceptionScope, ParsedUrl, is_same_host, strip_credentials
 from mudroom.crawl.frontier import FrontierEntry
 from mudroom.crawl.links import make_entry
 from mudroom.model import Initiator
@@ -20,6 +20,11 @@ class Seed:
     url: ParsedUrl
     initiator: Initiator
     scope: ExceptionScope
+
+    @property
+    def name(self) -> str:
+        """The URL for records: without fragment, and without a user and password, which are never kept."""
+        return strip_credentials(self.url.normalized)
 
     def make_entry(self) -> FrontierEntry:
         """The first URL of the frontier."""

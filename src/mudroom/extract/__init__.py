@@ -1,7 +1,7 @@
 """Bytes to two readings: what a person sees, and all that a model could see."""
 
 from mudroom.extract.clean import CleanText, clean_exposed
-from mudroom.extract.document import extract_document
+from mudroom.extract.entry import extract_document
 from mudroom.extract.limits import ExtractLimits, ExtractSource
 from mudroom.extract.names import expose_url, make_slug, normalise_title
 

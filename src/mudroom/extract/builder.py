@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mudroom.extract.clean import clean_exposed, has_suspects
-from mudroom.extract.display import END, Block, BlockKind, Edge, Inline
+from mudroom.extract.display import END, Block, BlockKind, Inline
 
 __all__ = ["DisplayBuilder"]
 
@@ -28,12 +28,12 @@ class DisplayBuilder:
         self.removed_chars += cleaned.removed
         return cleaned.text
 
-    def inline(self, untrusted_inline: list[str | Edge], raw: str) -> Inline:
+    def inline(self, untrusted_inline: list[str], raw: str) -> Inline:
         """Inline text fit to be shown; `raw` is all its strings joined, which the caller has at hand."""
         self.visible_chars += len(raw)
         if not has_suspects(raw):
             return untrusted_inline
-        return [self.text(part) if isinstance(part, str) else part for part in untrusted_inline]
+        return [self.text(part) if type(part) is str else part for part in untrusted_inline]
 
     def paragraph(self, inline: Inline) -> None:
         """A paragraph of inline text that was cleaned already."""

@@ -10,7 +10,22 @@ from collections.abc import Sequence
 from enum import IntEnum, unique
 from typing import NamedTuple
 
-__all__ = ["BREAK", "END", "Block", "BlockKind", "Cell", "Edge", "Inline", "Mark", "close_of", "open_mark"]
+from mudroom.extract.escape import escape_destination
+
+__all__ = [
+    "BREAK",
+    "CLOSES",
+    "END",
+    "OPENS",
+    "Block",
+    "BlockKind",
+    "Cell",
+    "Edge",
+    "Inline",
+    "Mark",
+    "make_edges",
+    "open_mark",
+]
 
 
 @unique
@@ -27,32 +42,60 @@ class Mark(IntEnum):
     BREAK = 8
 
 
-class Edge(NamedTuple):
-    """Where a mark begins or ends among inline text."""
+OPENS, CLOSES = "\x01", "\x02"
+"""What edges are in joined text; no display text holds either, for it is cleaned."""
+_LINK = Mark.LINK
+_DELIMITERS = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.STRIKE: "~~", Mark.CODE: "`"}
+_SIGNS = {Mark.STRONG: "S", Mark.EMPHASIS: "E", Mark.CODE: "C", Mark.LINK: "L"}
+
+
+class Edge(str):
+    """Where a mark begins or ends among inline text.
+
+    As a string it is the one character that stands for it, so that a run with its edges is joined in one call.
+    """
+
+    __slots__ = ("href", "is_open", "mark", "markdown", "partner", "sign")
 
     mark: Mark
     is_open: bool
-    href: str = ""
+    href: str
     """For a LINK: its absolute destination, judged by scheme; empty where it is not followed."""
+    markdown: str
+    """Its delimiter, where one may stand."""
+    sign: str
+    """A letter that tells mark and side, for patterns of edges: small where it closes, ? for rare marks."""
+    partner: Edge
+    """The other side of the same mark."""
+
+    def __new__(cls, mark: Mark, *, is_open: bool, href: str = "") -> Edge:
+        edge = str.__new__(cls, OPENS if is_open else CLOSES)
+        edge.mark, edge.is_open, edge.href = mark, is_open, href
+        edge.markdown = _DELIMITERS.get(mark, "")
+        if mark is _LINK:
+            edge.markdown = "[" if is_open else f"]({escape_destination(href)})"
+        sign = _SIGNS.get(mark, "?")
+        edge.sign = sign if is_open else sign.lower()
+        return edge
 
 
-BREAK = Edge(Mark.BREAK, is_open=True)
-_LINK = Mark.LINK
-_OPEN = {mark: Edge(mark, is_open=True) for mark in Mark}
-_CLOSE = {mark: Edge(mark, is_open=False) for mark in Mark}
+def make_edges(mark: Mark, href: str = "") -> Edge:
+    """The beginning of a mark, with its end as partner."""
+    begin, end = Edge(mark, is_open=True, href=href), Edge(mark, is_open=False, href=href)
+    begin.partner, end.partner = end, begin
+    return begin
 
-Inline = Sequence[str | Edge]
+
+BREAK = make_edges(Mark.BREAK)
+_OPEN = {mark: make_edges(mark) for mark in Mark}
+
+Inline = Sequence[str]
 """Text as written (whitespace not yet collapsed) and the edges of marks, in order."""
 
 
 def open_mark(mark: Mark) -> Edge:
     """The beginning of a mark."""
     return _OPEN[mark]
-
-
-def close_of(edge: Edge) -> Edge:
-    """The end of what an edge begins."""
-    return Edge(_LINK, False, edge.href) if edge.mark is _LINK else _CLOSE[edge.mark]
 
 
 @unique

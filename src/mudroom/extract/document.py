@@ -165,5 +165,5 @@ def _render(view: View, blocks: list[Block], max_chars: int) -> str:
 def _first_heading(blocks: list[Block]) -> str:
     for block in blocks:
         if block.number and block.inline and not block.rows:
-            return "".join(part for part in block.inline if isinstance(part, str))
+            return "".join(part for part in block.inline if type(part) is str)
     return ""

@@ -6,7 +6,7 @@ from itertools import islice
 
 from mudroom.extract.cells import caption, cell, input_control, integer, row, select_control, spaced, table
 from mudroom.extract.declarations import judge_declarations
-from mudroom.extract.display import BREAK, Edge, Mark, open_mark
+from mudroom.extract.display import BREAK, Edge, Mark, make_edges, open_mark
 from mudroom.extract.reader import Closer, Handler, Handlers, TreeReader, skip
 from mudroom.extract.tags import BLOCKS, HEADINGS, MARKS, VOID_FALLBACKS, pick_language
 from mudroom.extract.tree import Element, Node, XPath
@@ -30,11 +30,11 @@ __all__ = ["HANDLERS"]
 
 _ANCHOR_SIGNS = frozenset({"¶", "#", "§", "🔗", "∞", ""})
 _MAX_NUMBER = 999_999_999
-_NEEDS_WALK = XPath(
-    "boolean(.//*[not(self::span or self::a or self::code or self::b or self::em or self::strong or self::i)]"
-    " or .//@*[not(name()='class' or name()='id' or name()='href')] or .//comment())"
-)
-"""Whether code holds more than highlighting: then it is walked, else its text is taken whole."""
+_NO_HIGHLIGHTING = ":not(span):not(a):not(code):not(b):not(em):not(strong):not(i)"
+_PLAIN_ATTRIBUTES = frozenset({"class", "id", "href"})
+_ODD_ATTRIBUTES = ":not([class]):not([id]):not([href])"
+_MANY_ATTRIBUTES = XPath(".//*[@*[2]]")
+_HAS_COMMENTS = XPath("boolean(.//comment())")
 
 
 def _block(reader: TreeReader, _element: Element) -> Closer:
@@ -69,7 +69,7 @@ def _anchor(reader: TreeReader, element: Element) -> Closer | None:
         return None
     if reader.is_behind_link():
         reader.put(" ", element)
-    return reader.begin_mark(Edge(Mark.LINK, is_open=True, href=shown))
+    return reader.begin_mark(make_edges(Mark.LINK, shown))
 
 
 def _break(reader: TreeReader, element: Element) -> Closer:
@@ -157,7 +157,7 @@ def _ruby_text(reader: TreeReader, element: Element) -> Closer:
 def _preformatted(reader: TreeReader, element: Element) -> Closer:
     reader.flush()
     language = _language_of(element)
-    if reader.can_take_whole() and not _NEEDS_WALK(element):
+    if reader.can_take_whole() and _is_plain_code(element):
         for anchor in element.iter_elements("a"):
             unshown_anchor(reader, anchor)
         reader.put(element.text, element)
@@ -170,6 +170,19 @@ def _preformatted(reader: TreeReader, element: Element) -> Closer:
         reader.flush_code(language)
 
     return end
+
+
+def _is_plain_code(element: Element) -> bool:
+    """Whether code holds no more than highlighting, so that its text can be taken whole.
+
+    Asked of selectors, which are fast, as far as they can tell: names of attributes they cannot list.
+    """
+    if element.select_one(_NO_HIGHLIGHTING) is not None or _HAS_COMMENTS(element):
+        return False
+    return all(
+        _PLAIN_ATTRIBUTES.issuperset(doubtful.attrs)
+        for doubtful in [*element.select(_ODD_ATTRIBUTES), *_MANY_ATTRIBUTES(element)]  # type: ignore[misc]
+    )
 
 
 def _language_of(element: Element) -> str:

@@ -10,7 +10,15 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-__all__ = ["code_span", "escape_destination", "escape_front", "escape_line_start", "escape_text", "fence_for"]
+__all__ = [
+    "code_span",
+    "escape_destination",
+    "escape_front",
+    "escape_line_start",
+    "escape_text",
+    "fence_for",
+    "needs_escape",
+]
 
 _CANDIDATE = re.compile(r"[\\`*_\[\]<&~!]")
 _ESCAPED = re.compile(
@@ -27,6 +35,11 @@ _UNSAFE_IN_DESTINATION = re.compile(r"[^!#$%&'*+,\-./0-9:;=?@A-Z\[\]_a-z~]")
 _ENTITY = re.compile(r"&(?=#?\w{1,32};)")
 _BACKTICKS = re.compile(r"`+")
 _FRONT = re.compile(r"[%{]|;;;|---|\+\+\+")
+
+
+def needs_escape(text: str) -> bool:
+    """Whether the text holds a character that may have to be escaped."""
+    return _CANDIDATE.search(text) is not None
 
 
 def escape_text(text: str) -> str:

@@ -24,6 +24,7 @@ _LONG_VALUE = 60
 _END_TAG = re.compile(
     r"</[A-Za-z][^\s<>]{0,64}\s([^<>]{8,4096})>"
 )  # the tree has no place for what stands in one
+_ODD_END_TAG = re.compile(r"</[A-Za-z][A-Za-z0-9]*+[^>]")  # found in few pages, and faster looked for
 _MOUNTS = "#root,#app,#__next,#__nuxt,#svelte,#gatsby-focus-wrapper,[data-reactroot],[ng-version],app-root,[data-server-rendered]"
 
 
@@ -53,7 +54,7 @@ def read_html(
     base_url = resolve_base(url, base.attr("href") if base is not None else None)
     links = LinkCollector(base_url, limits.max_links)
     title = read_html_into(document, display, security, links, limits)
-    for match in _END_TAG.finditer(untrusted_text):
+    for match in _END_TAG.finditer(untrusted_text) if _ODD_END_TAG.search(untrusted_text) else ():
         security.add(Channel.ATTRIBUTE, Hiding.NOT_RENDERED, 0, match[1])
     return HtmlReading(
         title=title,

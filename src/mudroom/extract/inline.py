@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from mudroom.extract.display import BREAK, Edge, Inline, Mark, open_mark
-from mudroom.extract.escape import code_span, escape_destination, escape_line_start, escape_text
+import re
+from functools import lru_cache
+
+from mudroom.extract.display import BREAK, CLOSES, OPENS, Edge, Inline, Mark
+from mudroom.extract.escape import code_span, escape_line_start, escape_text, needs_escape
 
 __all__ = ["inline_markdown", "inline_text"]
 
-_EDGE = "\x01"  # no display text holds it: the builder has cleaned every string
+_EDGE = OPENS
+_TROUBLE = (f"{OPENS} ", f" {CLOSES}", OPENS + CLOSES, CLOSES + OPENS)
+_PLAIN_PATTERN = re.compile(r"(?:Cc|Ee|Ss|L(?:Cc|Ee|Ss)*l){0,1000}")
 # Members bound once: a look-up on an enum costs as much as the comparison it serves.
 _CODE, _LINK, _BREAK, _SUP, _SUB = Mark.CODE, Mark.LINK, Mark.BREAK, Mark.SUP, Mark.SUB
 _SCRIPTS = {_SUP, _SUB}
 _ONLY_LINKS = {_LINK}
-_DELIMITER = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.STRIKE: "~~"}
+_DELIMITED = frozenset({Mark.STRONG, Mark.EMPHASIS, Mark.STRIKE})
 _SUPERSCRIPT = str.maketrans("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ")
 _SUBSCRIPT = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
 _RAISED = frozenset("0123456789+-=()ni")
@@ -29,12 +34,47 @@ def inline_markdown(inline: Inline, *, is_line: bool = False, in_table: bool = F
     if len(inline) == 1 and type(inline[0]) is str:
         text = escape_text(" ".join(inline[0].split()))
     else:
-        text = _MarkdownRun(is_line=is_line or in_table).render(inline)
+        text = _render_plainly(inline)
+        if text is None:
+            text = _MarkdownRun(is_line=is_line or in_table).render(inline)
     if in_table:
         return text.replace("|", "\\|") if "|" in text else text
     if "\n" in text:
         return "\n".join([escape_line_start(line) for line in text.split("\n")])
     return escape_line_start(text)
+
+
+def _render_plainly(inline: Inline) -> str | None:
+    """Inline text whose marks stand as Markdown wants them, which most do; None where a thing must be moved."""
+    joined = " ".join("".join(inline).split())
+    if any(trouble in joined for trouble in _TROUBLE):
+        return None
+    edges = [part for part in inline if type(part) is Edge]
+    if not edges:
+        return escape_text(joined)
+    pattern = "".join([edge.sign for edge in edges])
+    if not _is_plain(pattern):
+        return None
+    segments = joined.replace(CLOSES, OPENS).split(OPENS)
+    if "E" in pattern or "S" in pattern:
+        for sign, segment in zip(pattern, segments[1:], strict=True):
+            if sign in "ES" and not (segment[0].isalnum() and segment[-1].isalnum()):
+                return None
+    if needs_escape(joined):
+        if "`" in joined:
+            return None
+        for index, sign in enumerate(f"-{pattern}"):
+            if sign != "C":
+                segments[index] = escape_text(segments[index])
+    whole = [""] * (len(segments) + len(edges))
+    whole[::2] = segments
+    whole[1::2] = [edge.markdown for edge in edges]
+    return "".join(whole)
+
+
+@lru_cache(maxsize=1024)
+def _is_plain(pattern: str) -> bool:
+    return _PLAIN_PATTERN.fullmatch(pattern) is not None
 
 
 def inline_text(inline: Inline, *, is_line: bool = False) -> str:
@@ -44,7 +84,7 @@ def inline_text(inline: Inline, *, is_line: bool = False) -> str:
     for part in inline:
         if type(part) is str:
             out.append(part)
-        elif isinstance(part, Edge):
+        elif type(part) is Edge:
             if part.mark is _BREAK:
                 out.append(" " if is_line else _EDGE)
             elif part.mark in _SCRIPTS:
@@ -87,7 +127,7 @@ class _MarkdownRun:
 
     def __init__(self, *, is_line: bool) -> None:
         self._is_line = is_line
-        self._out: list[str | Edge] = []
+        self._out: list[str] = []
         self._pending: list[Edge] = []
         self._depth: dict[Mark, int] = {}
         self._scripts: list[int] = []
@@ -95,9 +135,9 @@ class _MarkdownRun:
         self._owes_space = False
 
     def render(self, inline: Inline) -> str:
-        edges = [part for part in inline if isinstance(part, Edge)]
+        edges = [part for part in inline if type(part) is Edge]
         joined = " ".join("".join([part if type(part) is str else _EDGE for part in inline]).split())
-        is_escaped = open_mark(_CODE) not in edges
+        is_escaped = all(edge.mark is not _CODE for edge in edges)
         segments = (escape_text(joined) if is_escaped else joined).split(_EDGE)
         if segments[0]:
             self._put(segments[0] if is_escaped else escape_text(segments[0]))
@@ -135,7 +175,7 @@ class _MarkdownRun:
             last = out[-1] if out else None
             if edge.mark is _LINK:
                 out.append("[")
-            elif isinstance(last, Edge) and last.mark is edge.mark and not last.is_open:
+            elif type(last) is Edge and last.mark is edge.mark and not last.is_open:
                 out.pop()
             else:
                 out.append(edge)
@@ -153,7 +193,7 @@ class _MarkdownRun:
             self._break()
         elif self._code is not None:
             return
-        elif mark in _DELIMITER:
+        elif mark in _DELIMITED:
             self._outermost(edge)
         elif edge.is_open:
             if self._owes_space:
@@ -193,7 +233,7 @@ class _MarkdownRun:
                 if pending.mark is mark:
                     del self._pending[index]
                     return
-            self._out.append(f"]({escape_destination(edge.href)})" if mark is _LINK else edge)
+            self._out.append(edge.markdown if mark is _LINK else edge)
 
     def _flush_code(self, *, keep: bool = False) -> None:
         """Code so far as a span; `keep` goes on collecting behind it."""
@@ -219,12 +259,12 @@ class _MarkdownRun:
         kept = self._kept_delimiters()
         texts: list[str] = []
         for index, part in enumerate(out):
-            if isinstance(part, str):
+            if type(part) is str:
                 texts.append(part)
             elif part.mark is _BREAK:
                 texts.append("\\\n")
             elif index in kept:
-                texts.append(_DELIMITER[part.mark])
+                texts.append(part.markdown)
         return "".join(texts).strip()
 
     def _kept_delimiters(self) -> set[int]:
@@ -232,7 +272,7 @@ class _MarkdownRun:
         out, kept = self._out, set[int]()
         begun: dict[Mark, int] = {}
         for index, part in enumerate(out):
-            if isinstance(part, str) or part.mark is _BREAK:
+            if type(part) is str or part.mark is _BREAK:
                 continue
             if part.is_open:
                 begun[part.mark] = index
@@ -244,17 +284,17 @@ class _MarkdownRun:
         return kept
 
 
-def _ends_blank(part: str | Edge) -> bool:
-    return part[-1] == " " if isinstance(part, str) else part.mark is _BREAK
+def _ends_blank(part: str) -> bool:
+    return part[-1] == " " if type(part) is str else part.mark is _BREAK
 
 
-def _neighbour(out: list[str | Edge], index: int, step: int) -> str:
+def _neighbour(out: list[str], index: int, step: int) -> str:
     """The character on one side of a delimiter; another delimiter counts as punctuation."""
     position = index + step
     if not 0 <= position < len(out):
         return " "
     part = out[position]
-    if isinstance(part, Edge):
+    if type(part) is Edge:
         return " " if part.mark is _BREAK else "*"
     return part[-1] if step < 0 else part[0]
 

@@ -13,7 +13,7 @@ from enum import IntEnum, unique
 
 from mudroom.extract.attributes import AttributeReader
 from mudroom.extract.builder import DisplayBuilder
-from mudroom.extract.display import Block, BlockKind, Edge, Mark, close_of
+from mudroom.extract.display import Block, BlockKind, Edge, Mark
 from mudroom.extract.limits import ExtractLimits, limit_passed
 from mudroom.extract.links import LinkCollector
 from mudroom.extract.security import SecurityCollector
@@ -63,7 +63,7 @@ class _Run:
     __slots__ = ("element", "parts")
 
     def __init__(self) -> None:
-        self.parts: list[str | Edge] = []
+        self.parts: list[str] = []
         self.element: Element | None = None
         """Where its first text stood, for the line."""
 
@@ -237,7 +237,7 @@ class TreeReader:
         return self._end_mark
 
     def _end_mark(self) -> None:
-        self._run.parts.append(close_of(self.marks.pop()))
+        self._run.parts.append(self.marks.pop().partner)
 
     def put(self, text: str, element: Element | None) -> None:
         """A string that stands in the text itself, visible or hidden."""
@@ -248,17 +248,17 @@ class TreeReader:
     def last_text(self) -> str:
         """The string that the run ends with."""
         last = self._run.parts[-1] if self._run.parts else ""
-        return last if isinstance(last, str) else ""
+        return last if type(last) is str else ""
 
     def is_behind_link(self) -> bool:
         """Whether a link has just ended, with nothing behind it."""
         last = self._run.parts[-1] if self._run.parts else None
         return isinstance(last, Edge) and last.mark is Mark.LINK and not last.is_open
 
-    def last_part(self) -> str | Edge | None:
+    def last_part(self) -> str | None:
         """What the visible run ends with, blank strings aside."""
         for part in reversed(self._visible.parts):
-            if not isinstance(part, str) or not part.isspace():
+            if not part.isspace():
                 return part
         return None
 
@@ -275,7 +275,7 @@ class TreeReader:
         if raw is None:
             return
         if self.marks:
-            parts += [close_of(edge) for edge in reversed(self.marks)]
+            parts += [edge.partner for edge in reversed(self.marks)]
         inline = self.display.inline(parts, raw)
         self.ensure_item()
         if self.heading:
@@ -286,7 +286,7 @@ class TreeReader:
     def flush_code(self, language: str) -> None:
         """The run so far becomes verbatim text."""
         run = self._visible
-        text = "".join([part for part in run.parts if isinstance(part, str)])
+        text = "".join([part for part in run.parts if type(part) is str])
         if text.strip():
             line = (run.element.source_line if run.element else 0) or 0
             self.security.add(Channel.CODE, self.shown_as, line, text)
@@ -299,7 +299,7 @@ class TreeReader:
         parts = run.parts
         element, run.element = run.element, None
         raw = parts[0] if len(parts) == 1 else "".join([part for part in parts if type(part) is str])
-        if not isinstance(raw, str) or not raw or raw.isspace():
+        if type(raw) is not str or not raw or raw.isspace():
             return None
         self.security.add(self.channel, self.shown_as, (element.source_line if element else 0) or 0, raw)
         return raw
@@ -308,7 +308,7 @@ class TreeReader:
         run = self._hidden
         if not run.parts:
             return
-        raw = "".join([part for part in run.parts if isinstance(part, str)])
+        raw = "".join([part for part in run.parts if type(part) is str])
         line = (run.element.source_line if run.element else 0) or 0
         run.parts, run.element = [], None
         if self.hiding not in _UNCOUNTED:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mudroom.extract.display import Block, BlockKind, Cell, Edge, Inline, Mark, close_of, open_mark
+from mudroom.extract.display import Block, BlockKind, Cell, Inline, Mark, open_mark
 
 __all__ = ["CapturedCell", "CapturedTable", "flatten"]
 
 _HEAVY = frozenset({BlockKind.HEADING, BlockKind.TABLE, BlockKind.CODE, BlockKind.OPEN_QUOTE, BlockKind.RULE})
+_CODE = open_mark(Mark.CODE)
 _MAX_CELL_BLOCKS = 40  # a cell that holds more is a column of a page, not a value
 
 
@@ -59,12 +60,12 @@ def flatten(blocks: Sequence[Block]) -> Inline:
     """Blocks as one line of inline text, for a cell."""
     if len(blocks) == 1 and blocks[0].kind is BlockKind.PARAGRAPH:
         return blocks[0].inline
-    parts: list[str | Edge] = []
+    parts: list[str] = []
     for block in blocks:
         if block.kind is BlockKind.OPEN_ITEM:
             parts.append(" • " if parts else "• ")
         elif block.kind is BlockKind.CODE:
-            parts += (" ", open_mark(Mark.CODE), block.text, close_of(open_mark(Mark.CODE)), " ")
+            parts += (" ", _CODE, block.text, _CODE.partner, " ")
         elif block.kind is BlockKind.LINES:
             parts += (" ", block.text)
         elif block.inline:

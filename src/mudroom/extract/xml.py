@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mudroom.extract.builder import DisplayBuilder
-from mudroom.extract.display import Edge, Mark, close_of
+from mudroom.extract.display import Mark, make_edges
 from mudroom.extract.html import read_html_into
 from mudroom.extract.limits import ExtractLimits
 from mudroom.extract.links import LinkCollector
@@ -134,10 +134,10 @@ class _Feed:
         if title and title.strip():
             text = self._display.text(title.strip())
             self._display.visible_chars += len(text)
-            edges: list[str | Edge] = [text]
+            edges: list[str] = [text]
             if shown:
-                link = Edge(Mark.LINK, is_open=True, href=shown)
-                edges = [link, text, close_of(link)]
+                link = make_edges(Mark.LINK, shown)
+                edges = [link, text, link.partner]
             self._display.heading(level, edges)
         if date:
             self._display.words(date)

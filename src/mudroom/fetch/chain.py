@@ -47,7 +47,10 @@ class Chain:
         self.scope = request.initiator_scope
         self.hops: list[Hop] = []
         self._answering: WireResponse | None = None
-        self.current = self._judge(request.url, request.base)
+        judged = request.judged
+        if judged is None or not judged.holds_under(policy, self.scope):
+            judged = self._judge(request.url, request.base)
+        self.current = judged
         self._first = self.current.url
         self.requested_url = self._normalized = self._first.normalized
         self._seen = {(self.method, self._normalized)}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from typing import NamedTuple
 
 from mudroom.address import EgressPolicy, ExceptionScope, IPAddress, RefusedAnswers, judge_answers
 from mudroom.clock import Clock
@@ -40,6 +41,15 @@ Exceptions = dict[str, str]
 """The exception behind a dialled address (as text), for those that needed one."""
 
 
+class _Judged(NamedTuple):
+    """What was judged of a host last, and what came of it; the policy is fixed."""
+
+    answer: tuple[IPAddress, ...]
+    scope: ExceptionScope
+    url_exception: str | None
+    allowed: tuple[tuple[IPAddress, ...], Exceptions]
+
+
 class Fetcher:
     """What everything that reads the web asks; it owns neither transport nor resolver."""
 
@@ -61,9 +71,7 @@ class Fetcher:
         self._clock = clock
         self._slots = slots if slots is not None else OriginSlots()
         self._profile = options.headers
-        self._verdicts: dict[
-            tuple[tuple[IPAddress, ...], ExceptionScope, str | None], tuple[tuple[IPAddress, ...], Exceptions]
-        ] = {}
+        self._judged: dict[str, _Judged] = {}
         self._limits = self._last_capped = options.limits
 
     async def fetch(self, request: FetchRequest) -> Fetched:
@@ -144,22 +152,30 @@ class Fetcher:
     def _judge(
         self, host: str, answer: tuple[IPAddress, ...], scope: ExceptionScope, url_exception: str | None
     ) -> tuple[tuple[IPAddress, ...], Exceptions]:
-        """The addresses of an answer when all may be dialled; a verdict is remembered, the policy being fixed."""
-        key = (answer, scope, url_exception)
-        known = self._verdicts.get(key)
-        if known is not None:
-            return known
+        """The addresses of an answer when all may be dialled.
+
+        Most hosts answer as they did the last time, to the same scope: that verdict is remembered.
+        """
+        last = self._judged.get(host)
+        if (
+            last is not None
+            and last.answer == answer
+            and (last.scope is scope or last.scope == scope)
+            and last.url_exception == url_exception
+        ):
+            return last.allowed
         verdict = judge_answers(answer, self._policy, scope, host=host, url_exception=url_exception)
         if isinstance(verdict, RefusedAnswers):
             kind = FetchFailed if verdict.code is Code.DNS_FAILURE else EgressRefused
             raise kind(verdict.code, verdict.message)
-        if len(self._verdicts) >= _MAX_VERDICTS:
-            self._verdicts.clear()
+        if len(self._judged) >= _MAX_VERDICTS:
+            self._judged.clear()
         exceptions = {
             str(one.address): one.exception for one in verdict.verdicts if one.exception is not None
         }
-        self._verdicts[key] = known = (verdict.addresses, exceptions)
-        return known
+        allowed = (verdict.addresses, exceptions)
+        self._judged[host] = _Judged(answer, scope, url_exception, allowed)
+        return allowed
 
     def _wire_request(
         self, request: FetchRequest, chain: Chain, addresses: tuple[IPAddress, ...]

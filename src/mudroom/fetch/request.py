@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum, unique
 from types import MappingProxyType
 
-from mudroom.address import ExceptionScope, ParsedUrl
+from mudroom.address import AllowedUrl, ExceptionScope, ParsedUrl
 from mudroom.net import Headers, NetLimits
 
 __all__ = [
@@ -74,6 +74,8 @@ class FetchRequest:
     """Which exceptions the first hop may use: what named the URL decides (decision 4)."""
     base: ParsedUrl | None = None
     """The document that the URL stood in."""
+    judged: AllowedUrl | None = None
+    """The verdict on `url`, where there is one already; it counts under the same policy and scope only."""
     redirects: RedirectRule = RedirectRule()
     hop_check: HopCheck | None = None
     accept_types: AcceptType | None = None

@@ -41,7 +41,8 @@ class ScanRole:
 
     def __init__(self) -> None:
         self._rules = load_rules()
-        self._scanner = Scanner(self._rules, ScanLimits())
+        self._limits = ScanLimits()
+        self._scanner = Scanner(self._rules, self._limits)
 
     def warm(self) -> None:
         """A text with something of everything, scanned once."""
@@ -49,9 +50,13 @@ class ScanRole:
         self._scanner.scan(ScanRequest(exposed=exposed, security_text=SecurityText.from_pieces(_PIECES)))
 
     def configure(self, settings: tuple[int, ...]) -> None:
-        """Takes the limits of a scan, in the order of their declaration; none leaves them as they are."""
-        if settings:
-            self._scanner = Scanner(self._rules, ScanLimits(**dict(zip(_LIMITS, settings, strict=True))))
+        """Takes the limits of a scan, in the order of their declaration; none leaves them as they are.
+
+        To compile all rules once more for limits that are the usual ones would double the start.
+        """
+        limits = ScanLimits(**dict(zip(_LIMITS, settings, strict=True))) if settings else self._limits
+        if limits != self._limits:
+            self._limits, self._scanner = limits, Scanner(self._rules, limits)
 
     def answer(self, kind: FrameKind, payload: bytes | bytearray | memoryview) -> tuple[FrameKind, bytes]:
         """The report of one scan, with the digest of exactly the bytes that were scanned."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mudroom.errors import Code
 from mudroom.fetch import Fetched
 
-__all__ = ["judge_answer", "may_retry_status"]
+__all__ = ["judge_answer", "may_be_read", "may_retry_status"]
 
 _FIRST_ERROR_STATUS = 400
 _WALL_STATUSES = frozenset({403, 405, 429, 503})
@@ -20,6 +20,14 @@ _WALL_MARKS = (
 """Scripts of challenge pages; looked for in the first bytes of an error page only."""
 _WALL_WINDOW_BYTES = 32 * 1024
 _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+_STREAMS = ("audio/", "video/", "multipart/x-mixed-replace", "text/event-stream")
+"""What is never a document and need never end; other types are told by their bytes, in the jail."""
+
+
+def may_be_read(untrusted_essence: str) -> bool:
+    """Whether an answer of this declared type is worth its body; asked at the headers."""
+    return not untrusted_essence.startswith(_STREAMS)
 
 
 def judge_answer(fetched: Fetched) -> Code | None:

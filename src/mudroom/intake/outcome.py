@@ -123,6 +123,9 @@ _BLOCKING = frozenset(
     }
 )
 
+_REFUSING = frozenset({Reason.SSRF, Reason.UNSUPPORTED_SCHEME, Reason.INVALID_INPUT})
+"""Classes of a URL that may not be asked for; behind a redirect it is a violation."""
+
 
 def classify_failure(error: MudroomError, facts: PageFacts) -> Blocked | Failed:
     """The outcome of an error: Blocked for a violation met on the way, else Failed.
@@ -130,7 +133,7 @@ def classify_failure(error: MudroomError, facts: PageFacts) -> Blocked | Failed:
     A refused URL that was asked for is Failed; the same refusal behind a redirect is a violation.
     Source: decision 1 of the design; ADR-016 of the guarded reader.
     """
-    is_violation = error.reason in _BLOCKING or (error.reason is Reason.SSRF and bool(facts.hops))
+    is_violation = error.reason in _BLOCKING or (error.reason in _REFUSING and bool(facts.hops))
     if is_violation:
         return Blocked(facts=facts, code=error.code, message=error.message)
     retryable = error.retryable

@@ -27,7 +27,7 @@ from mudroom.errors import (
 )
 from mudroom.extract import ExtractSource
 from mudroom.fetch import Fetched, FetchRequest
-from mudroom.intake.answers import judge_answer
+from mudroom.intake.answers import judge_answer, may_be_read
 from mudroom.intake.exposure import list_exposed
 from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quarantined, Stored, classify_failure
 from mudroom.intake.ports import Parts
@@ -82,9 +82,9 @@ class Intake:
         )
         try:
             trail.enter(PageState.VALIDATING)
-            self._judge(request, trail)
+            judged = self._judge(request, trail)
             trail.enter(PageState.FETCHING)
-            fetched = await self._fetch(request, trail)
+            fetched = await self._fetch(request, judged, trail)
             snapshot = self._snapshot_page(fetched, trail)
             prepared = await self._keep(snapshot, trail)
             self._judge_answer(fetched)
@@ -125,20 +125,23 @@ class Intake:
 
     # The stages, in order.
 
-    def _judge(self, request: PageRequest, trail: Trail) -> None:
+    def _judge(self, request: PageRequest, trail: Trail) -> AllowedUrl:
         verdict = judge_url(request.untrusted_url, self._parts.egress, request.scope, base=request.base)
         if not isinstance(verdict, AllowedUrl):
             raise EgressRefused(verdict.code, verdict.message)
         trail.add(requested_url=verdict.url.href)
+        return verdict
 
-    async def _fetch(self, request: PageRequest, trail: Trail) -> Fetched:
+    async def _fetch(self, request: PageRequest, judged: AllowedUrl, trail: Trail) -> Fetched:
         fetch = FetchRequest(
             url=request.untrusted_url,
             base=request.base,
+            judged=judged,
             initiator_scope=request.scope,
             headers=request.headers,
             redirects=request.redirects,
             hop_check=request.gate,
+            accept_types=may_be_read,
             max_body_bytes=request.max_body_bytes,
         )
         try:

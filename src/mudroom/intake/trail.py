@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Self
 
+from mudroom.address import strip_credentials
 from mudroom.corpus import RunWriter
 from mudroom.errors import Code
 from mudroom.intake.events import IntakeObserver, PageEvent
@@ -31,7 +32,7 @@ class Trail:
             depth=depth,
             document_id=format_document_id(run.run_id, number),
             run_id=run.run_id,
-            requested_url=requested_url,
+            requested_url=strip_credentials(requested_url),
         )
         return cls(facts, observer)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["binary_share", "is_utf16", "match_markup", "match_signature"]
+import webencodings
+
+__all__ = ["binary_share", "is_utf16", "is_utf16_text", "match_markup", "match_signature"]
 
 _HEADER_BYTES = 1445  # the resource header of WHATWG MIME Sniffing
 
@@ -103,6 +105,21 @@ def binary_share(body: bytes) -> float:
         return 0.0
     head = body[:_HEADER_BYTES]
     return (len(head) - len(head.translate(None, _BINARY))) / len(head) if head else 0.0
+
+
+def is_utf16_text(body: bytes, untrusted_charset: str | None) -> bool:
+    """Whether the first bytes read as text in the UTF-16 that was declared without a mark."""
+    encoding = webencodings.lookup(untrusted_charset or "")
+    if encoding is None or not encoding.name.startswith("utf-16"):
+        return False
+    head = body[:_HEADER_BYTES]
+    try:
+        text, _ = encoding.codec_info.decode(head[: len(head) // 2 * 2])
+    except UnicodeDecodeError as error:
+        if error.end < len(head) - 2:  # else a pair that the window cut in two
+            return False
+        text, _ = encoding.codec_info.decode(head[: error.start])
+    return binary_share(text.encode()) == 0.0
 
 
 def _first_match(head: bytes, start: int) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mudroom.media.signatures import binary_share, match_markup, match_signature
+from mudroom.media.signatures import binary_share, is_utf16_text, match_markup, match_signature
 from mudroom.media.types import MediaType
 
 __all__ = ["SniffedType", "is_text_type", "sniff_type"]
@@ -86,7 +86,7 @@ def sniff_type(
     Source: WHATWG MIME Sniffing; rows in tests/media/test_sniff.py.
     """
     essence = declared.essence if declared else ""
-    content = _binary_type(untrusted_body)
+    content = _binary_type(untrusted_body, declared.charset if declared else None)
     if content:
         return _judge_binary(essence, content)
     if essence in _UNKNOWN or "*" in essence:
@@ -109,12 +109,12 @@ def sniff_type(
     return SniffedType(essence=essence, disagrees=is_other)
 
 
-def _binary_type(body: bytes) -> str | None:
+def _binary_type(body: bytes, charset: str | None) -> str | None:
     """The type of content that is not text, or None for text."""
     signature = match_signature(body)
     if signature:
         return signature
-    if binary_share(body) <= _MAX_BINARY_SHARE:
+    if binary_share(body) <= _MAX_BINARY_SHARE or is_utf16_text(body, charset):
         return None
     return _second_opinion(body)
 

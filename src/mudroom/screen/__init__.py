@@ -16,7 +16,7 @@ from mudroom.screen.report import (
     format_report_text,
     format_rules_json,
 )
-from mudroom.screen.rules import Rule, RuleSet, load_rules, parse_rules
+from mudroom.screen.rules import Rule, RuleSet, digest_rules, load_rules, parse_rules
 from mudroom.screen.scanner import SCANNER_VERSION, Scanner
 from mudroom.screen.textscan import TextMatch, TextOptions, TextReport, scan_text
 
@@ -38,6 +38,7 @@ __all__ = [
     "block_unscanned",
     "compute_policy_version",
     "decide",
+    "digest_rules",
     "format_report_json",
     "format_report_sarif",
     "format_report_text",

@@ -26,6 +26,8 @@ _UNSEEN = frozenset(
 # Programs and style sheets are hidden on every page and full of odd words: as hidden as they are, they
 # give no reason to raise a severity.
 _PROGRAM = frozenset({Channel.SCRIPT, Channel.STYLE})
+# What a person opens with one click is shown, and displayed as shown.
+_SHOWN = frozenset({Hiding.NONE, Hiding.CLOSED_DETAILS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Spot:
         """Whether people do not see the text, so that an order in it is meant for a model."""
         if self.channel in _PROGRAM:
             return False
-        return self.hiding is not Hiding.NONE or self.channel in _UNSEEN
+        return self.hiding not in _SHOWN or self.channel in _UNSEEN
 
 
 class Layout:

@@ -93,9 +93,17 @@ class RuleSet:
 
 def load_rules() -> RuleSet:
     """The rules that ship with the package. Raises InvalidConfig when they are damaged."""
+    return parse_rules(_read_packaged(), are_packaged=True)
+
+
+def digest_rules() -> str:
+    """The digest of the rules that ship with the package, which are not parsed for it."""
+    return _digest(_read_packaged())
+
+
+def _read_packaged() -> dict[str, bytes]:
     folder = resources.files("mudroom.screen").joinpath("data")
-    files = {item.name: item.read_bytes() for item in folder.iterdir() if item.name.endswith(".yaml")}
-    return parse_rules(files, are_packaged=True)
+    return {item.name: item.read_bytes() for item in folder.iterdir() if item.name.endswith(".yaml")}
 
 
 def parse_rules(files: Mapping[str, bytes], *, are_packaged: bool = False) -> RuleSet:

@@ -116,9 +116,10 @@ def check_pattern(pattern: str) -> None:
 class FileReader:
     """A mapping of a rule file: the file itself, or one entry of it."""
 
-    def __init__(self, where: str, value: object, faults: list[str]) -> None:
+    def __init__(self, where: str, value: object, faults: list[str], *, tries_patterns: bool = True) -> None:
         self._where = where
         self._faults = faults
+        self._tries_patterns = tries_patterns
         self._values: Mapping[object, object] = value if isinstance(value, Mapping) else {}
         if not isinstance(value, Mapping):
             faults.append(f"{where}: expected a mapping of keys")
@@ -142,7 +143,15 @@ class FileReader:
             return
         for number, item in enumerate(items):
             name = item.get("id", item.get("group", number)) if isinstance(item, Mapping) else number
-            yield FileReader(f"{self._where}: {key}[{name}]", item, self._faults)
+            where = f"{self._where}: {key}[{name}]"
+            yield FileReader(where, item, self._faults, tries_patterns=self._tries_patterns)
+
+    def try_pattern(self, pattern: Pattern) -> None:
+        """Nothing, or ValueError when RE2 cannot take the pattern; nothing at all where none is tried."""
+        if self._tries_patterns:
+            check_pattern(pattern.source)
+            if pattern.gate is not None:
+                check_pattern(pattern.gate)
 
     def read_words(self) -> dict[str, str]:
         """The shared words of `words.yaml`."""

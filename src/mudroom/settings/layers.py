@@ -9,6 +9,7 @@ have written is not believed.
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 import tomllib
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ __all__ = [
     "WORKSPACE_VARIABLE",
     "Layer",
     "find_config_file",
+    "find_home",
     "read_environment",
     "read_file",
 ]
@@ -59,15 +61,19 @@ def find_config_file(environment: Mapping[str, str]) -> Path:
     if named:
         return Path(named)
     folder = user_config_path("mudroom", appauthor=False)
-    if not folder.is_absolute():
-        folder = Path("~/.config/mudroom").expanduser()
-    return folder / "mudroom.toml"
+    return (folder if folder.is_absolute() else find_home() / ".config/mudroom") / "mudroom.toml"
+
+
+def find_home() -> Path:
+    """The home folder that the system knows, whatever HOME says."""
+    return Path(pwd.getpwuid(os.geteuid()).pw_dir)
 
 
 def read_file(path: Path, *, is_required: bool) -> Layer:
     """The values of a settings file; none when it is missing and not required.
 
-    A link is followed once, and what it leads to is judged: the file and its folder.
+    A link is followed once, and what it leads to is judged: the file and its folder. The null device is a
+    file without settings, so that `--config /dev/null` gives the defaults.
     """
     origin = str(path)
     try:
@@ -112,6 +118,8 @@ def _read_trusted(path: Path) -> bytes:
     descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(descriptor)
+        if os.path.samestat(status, os.stat(os.devnull)):  # noqa: PTH116 - the device, whatever its path
+            return b""
         if not stat.S_ISREG(status.st_mode):
             raise _NotBelievedError("is not a file")
         _check_owner(real, status)

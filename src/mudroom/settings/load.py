@@ -21,6 +21,7 @@ from mudroom.settings.layers import (
     WORKSPACE_VARIABLE,
     Layer,
     find_config_file,
+    find_home,
     read_environment,
     read_file,
 )
@@ -182,7 +183,7 @@ def _choose_workspace(named: Path | None, environment: Mapping[str, str]) -> Pat
     if named is None:
         named = user_data_path("mudroom", appauthor=False)
         if not named.is_absolute():
-            named = Path("~/.local/share/mudroom").expanduser()
+            named = find_home() / ".local/share/mudroom"
     return named.absolute()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -83,11 +82,14 @@ def _number(kind: type[int | float], limits: Range | None, unit: str) -> Reader:
 
     def read(value: object) -> object:
         is_number = isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
-        if not is_number or not isinstance(value, int | float) or not math.isfinite(value):
+        if not is_number or not isinstance(value, int | float):
             raise ValueError
-        if limits is not None and not limits.low <= value <= limits.high:
+        if limits is not None and not limits.low <= value <= limits.high:  # no NaN is between them
             raise ValueError
-        return kind(value)
+        try:
+            return kind(value)
+        except OverflowError:
+            raise ValueError from None
 
     return Reader(expected=f"{name} {limits}" if limits else name, read=read, parse=_parse_toml)
 
