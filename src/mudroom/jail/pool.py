@@ -11,6 +11,7 @@ from typing import Self
 
 from mudroom.errors import Code, GuestFailed
 from mudroom.extract import ExtractLimits, ExtractSource, clean_exposed
+from mudroom.extract.clean import has_suspects
 from mudroom.jail.launch import Launcher
 from mudroom.jail.options import JailOptions
 from mudroom.jail.probe import probe_level
@@ -30,7 +31,8 @@ from mudroom.wire import (
 __all__ = ["ExtractRequest", "GuestPool"]
 
 _MAX_UTF8_BYTES = 4
-_ASCII_CONTROLS = bytes({*range(32), 127} - {9, 10})
+_PLAIN_ASCII = bytes({9, 10, *range(32, 127)})
+"""What every exposed text may hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,10 +190,9 @@ def _judge_extracted(untrusted_payload: memoryview, limits: AnswerLimits) -> Ext
 
 
 def is_clean(text: str) -> bool:
-    """Whether cleaning would change nothing. ASCII, the common case, is looked at as bytes."""
-    if text.isascii():
-        return len(text.encode().translate(None, _ASCII_CONTROLS)) == len(text)
-    return clean_exposed(text).text == text
+    """Whether cleaning would change nothing. What is plain ASCII, nearly all, is taken out as bytes first."""
+    rest = text.encode().translate(None, _PLAIN_ASCII)
+    return not rest or not has_suspects(rest.decode()) or clean_exposed(text).text == text
 
 
 def _opened(ward: Ward | None) -> Ward:

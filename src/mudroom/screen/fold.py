@@ -48,7 +48,6 @@ _LOOKALIKES = str.maketrans(
 _SMALL_CAPITALS = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnoprstuvwyz")
 _SQUARED = {0x1F130 + n: 65 + n for n in range(26)} | {0x1F150 + n: 65 + n for n in range(26)}
 _SQUARED |= {0x1F170 + n: 65 + n for n in range(26)}
-_STRIP = dict.fromkeys(code for codes in _INVISIBLE for code in codes)
 _UNDRESS = _SQUARED | _SMALL_CAPITALS
 _FOREIGN = "".join(chr(code) for code in sorted(_LOOKALIKES))
 _ANSI = r"\x1b\[[0-9;?]{0,40}[A-Za-z]"
@@ -57,8 +56,9 @@ _MIXED_WORD = f"[A-Za-z][{_FOREIGN}]|[{_FOREIGN}][A-Za-z]"
 NEEDS_FOLD = f"[{_INVISIBLE_CLASS}{_DRESSED_CLASS}]|{_MIXED_WORD}|\\x1b"
 _NEEDS = _compile(NEEDS_FOLD)
 _MIXED = _compile(_MIXED_WORD)
-# One class in a row, so linear in any engine.
-_WORD = re.compile(f"[A-Za-z{_FOREIGN}]+")
+# Of one class each, so linear in any engine. A word of lookalikes alone is honest: it is one script.
+_STRIP = re.compile(f"[{''.join(f'{chr(codes[0])}-{chr(codes[-1])}' for codes in _INVISIBLE)}]+")
+_HONEST_WORD = re.compile(f"((?<![A-Za-z{_FOREIGN}])[{_FOREIGN}]+(?![A-Za-z{_FOREIGN}]))")
 _DRESSED = _compile(f"[{_DRESSED_CLASS}]|[A-Za-z][\\x{{a730}}\\x{{a731}}]")
 _ANSI_SEQUENCE = re.compile(_ANSI)
 
@@ -76,17 +76,17 @@ def fold_text(text: bytes) -> bytes:
     """
     if find_fold(text, 0) is None:
         return text
-    folded = text.decode().translate(_STRIP)
+    folded = _STRIP.sub("", text.decode())
     if "\x1b" in folded:
         folded = _ANSI_SEQUENCE.sub("", folded)
     if _DRESSED.search(text) is not None:
         folded = unicodedata.normalize("NFKC", folded.translate(_UNDRESS)).translate(_MARKS)
     encoded = folded.encode()
-    return _WORD.sub(_undo_lookalikes, folded).encode() if _MIXED.search(encoded) is not None else encoded
+    return _undo_lookalikes(folded).encode() if _MIXED.search(encoded) is not None else encoded
 
 
-def _undo_lookalikes(match: re.Match[str]) -> str:
-    """A word with its lookalikes undone where it also holds Latin letters: a word of one script is honest."""
-    word = match[0]
-    has_latin = bool(word.encode("ascii", "ignore"))
-    return word if word.isascii() or not has_latin else word.translate(_LOOKALIKES)
+def _undo_lookalikes(text: str) -> str:
+    """The text with lookalikes undone in words that also hold Latin letters."""
+    parts = _HONEST_WORD.split(text)
+    parts[::2] = [part.translate(_LOOKALIKES) for part in parts[::2]]
+    return "".join(parts)

@@ -70,6 +70,8 @@ _LEET = (
 )
 # Lines on either side of a changed one that are read with it: phrases run over line ends.
 _NEAR = 3
+# Lines behind a changed one that are folded with it unasked.
+_STRIDE = 12
 _SPACERS = b" \t._*|/-\\"
 
 
@@ -99,45 +101,53 @@ def _read(text: bytes, signs: frozenset[Sign], depth: int, budget: _Budget) -> I
 
 def _fold(text: bytes) -> View | None:
     """The lines that folding changes, and their neighbours; None when it changes none."""
-    folded: dict[tuple[int, int], bytes] = {}
-    kept: set[tuple[int, int]] = set()
-    for span in _find_lines(text):
-        line = text[slice(*span)]
-        changed = fold_text(line)
-        folded[span] = changed
-        if changed != line:
-            kept.update(_list_near(text, span))
-    if not kept:
-        return None
-    passages = [(*span, folded.get(span, text[slice(*span)])) for span in sorted(kept)]
-    return _join(passages, is_tight=False)
+    passages: list[tuple[int, int, bytes]] = []
+    for start, end in _find_blocks(text):
+        block = text[start:end]
+        folded = fold_text(block)
+        if folded != block:
+            passages.extend(_pair_lines(start, block, folded))
+    return _join(passages, is_tight=False) if passages else None
 
 
-def _find_lines(text: bytes) -> Iterator[tuple[int, int]]:
-    """The lines that hold something to fold, by start and end."""
-    position = 0
+def _find_blocks(text: bytes) -> Iterator[tuple[int, int]]:
+    """Whole lines around each character that folding may change, apart from one another."""
+    start, end, position = 0, -1, 0
     while (place := find_fold(text, position)) is not None:
-        span = _line_at(text, place)
-        yield span
-        position = span[1] + 1
+        near = _go_back(text, place, _NEAR)
+        if near > end:
+            if end >= 0:
+                yield start, end
+            start = near
+        position = _go_on(text, place, _STRIDE)
+        end = _go_on(text, position, _NEAR)
+    if end >= 0:
+        yield start, end
 
 
-def _line_at(text: bytes, place: int) -> tuple[int, int]:
-    end = text.find(b"\n", place)
-    return text.rfind(b"\n", 0, place) + 1, len(text) if end < 0 else end
+def _go_back(text: bytes, place: int, lines: int) -> int:
+    """The start of the line that is so many before the one of `place`."""
+    for _ in range(lines + 1):
+        place = text.rfind(b"\n", 0, place)
+        if place < 0:
+            return 0
+    return place + 1
 
 
-def _list_near(text: bytes, span: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    """A line and its neighbours on either side."""
-    yield span
-    before = after = span
-    for _ in range(_NEAR):
-        if before[0] > 0:
-            before = _line_at(text, before[0] - 1)
-            yield before
-        if after[1] < len(text):
-            after = _line_at(text, after[1] + 1)
-            yield after
+def _go_on(text: bytes, place: int, lines: int) -> int:
+    """The end of the line that is so many behind the one of `place`."""
+    place -= 1
+    for _ in range(lines + 1):
+        place = text.find(b"\n", place + 1)
+        if place < 0:
+            return len(text)
+    return place
+
+
+def _pair_lines(start: int, block: bytes, folded: bytes) -> Iterator[tuple[int, int, bytes]]:
+    for line, other in zip(block.split(b"\n"), folded.split(b"\n"), strict=True):
+        yield start, start + len(line), other
+        start += len(line) + 1
 
 
 def _turn(text: bytes, signs: frozenset[Sign]) -> Iterator[View]:
