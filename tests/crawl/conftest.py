@@ -74,6 +74,8 @@ class Page:
 
     links: tuple[str | Link, ...] = ()
     redirect: str | None = None
+    base: str | None = None
+    """What the page says its links are relative to."""
     size: int = 100
     seconds: float = 0.01
     kind: OutcomeKind = OutcomeKind.STORED
@@ -191,7 +193,7 @@ class ScriptedIntake:
             findings=(),
             text=None,
             links=links,
-            base=base,
+            base=parse_url(page.base) if page.base else base,
             link_scope=request.scope,
         )
 
