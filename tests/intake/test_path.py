@@ -157,6 +157,7 @@ async def test_the_network_fails_the_page_with_its_own_code(failure: FetchFailed
 
 
 STATUSES = [
+    ("unchanged-since-never", PaperAnswer(status=304), Code.HTTP_STATUS, False),
     ("missing", PaperAnswer(status=404, body=b"gone"), Code.HTTP_STATUS, False),
     ("busy", PaperAnswer(status=503, body=b"later"), Code.HTTP_STATUS, True),
     (
