@@ -226,13 +226,8 @@ def _judge(hit: Hit, spot: Spot, contexts: ContextReader) -> Finding | None:
     if hit.rule.where is Place.HIDDEN and not is_hidden:
         return None
     severity = hit.rule.hidden if is_hidden else hit.rule.severity
-    if (
-        not is_hidden
-        and not hit.is_capped
-        and severity > Severity.LOW
-        and _is_shown(hit, spot, contexts, severity)
-    ):
-        severity = Severity(severity - 1)
+    if not is_hidden and not hit.is_capped:
+        severity = _weigh(hit, spot, contexts, severity)
     return Finding(
         id=hit.rule.id,
         severity=severity,
@@ -242,6 +237,15 @@ def _judge(hit: Hit, spot: Spot, contexts: ContextReader) -> Finding | None:
         line=spot.line,
         is_decoded=hit.is_decoded,
     )
+
+
+def _weigh(hit: Hit, spot: Spot, contexts: ContextReader, severity: Severity) -> Severity:
+    """The severity of visible words where they stand: what is told of or named weighs less to begin with."""
+    if hit.rule.told < severity and contexts.is_told(hit.start, hit.end):
+        severity = hit.rule.told
+    if severity > Severity.LOW and _is_shown(hit, spot, contexts, severity):
+        severity = Severity(severity - 1)
+    return severity
 
 
 def _is_shown(hit: Hit, spot: Spot, contexts: ContextReader, severity: Severity) -> bool:
