@@ -71,7 +71,7 @@ _TOLD = _compile(
 )
 # The reader is spoken to all the same.
 _SPOKEN = _compile(
-    r"\b(?:you|your|please|kindly|must|shall|i|remember|make sure|be sure|begin|start|let.?s|du|sie|vous|tu|usted|você|tú|ты|вы)\b"
+    r"\b(?:you|your|please|kindly|must|shall|i|remember|make sure|be sure|begin|start|let.?s|vous|tu|usted|você|tú|ты|вы)\b"
 )
 _SENTENCE_END = re.compile(rb"[.!?:;\n]\s")
 _TOLD_REACH = 64
