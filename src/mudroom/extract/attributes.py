@@ -10,7 +10,10 @@ from mudroom.extract.security import SecurityCollector
 from mudroom.extract.tree import Element
 from mudroom.model import Channel, Hiding
 
-__all__ = ["AttributeReader"]
+__all__ = ["HIDING_ATTRIBUTES", "AttributeReader"]
+
+HIDING_ATTRIBUTES = frozenset({"style", "hidden", "popover", "color"})
+"""Without these an element is hidden by style sheets or not at all."""
 
 _CHANNELS = {
     "alt": Channel.ALT,

@@ -12,7 +12,20 @@ from typing import NamedTuple
 
 from mudroom.extract.escape import escape_destination
 
-__all__ = ["BREAK", "CLOSES", "END", "OPENS", "Block", "BlockKind", "Cell", "Edge", "Inline", "Mark", "make_edges", "open_mark"]
+__all__ = [
+    "BREAK",
+    "CLOSES",
+    "END",
+    "OPENS",
+    "Block",
+    "BlockKind",
+    "Cell",
+    "Edge",
+    "Inline",
+    "Mark",
+    "make_edges",
+    "open_mark",
+]
 
 
 @unique

@@ -10,7 +10,15 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-__all__ = ["code_span", "escape_destination", "escape_front", "escape_line_start", "escape_text", "fence_for", "needs_escape"]
+__all__ = [
+    "code_span",
+    "escape_destination",
+    "escape_front",
+    "escape_line_start",
+    "escape_text",
+    "fence_for",
+    "needs_escape",
+]
 
 _CANDIDATE = re.compile(r"[\\`*_\[\]<&~!]")
 _ESCAPED = re.compile(
