@@ -69,6 +69,7 @@ class BlockGatherer:
         self.heading = 0
         self.tables: list[CapturedTable] = []
         self.marks: list[Edge] = []
+        """The ends of the marks that last."""
         self.containers: list[Container] = []
         self._visible = Run()
         self._hidden = Run()
@@ -80,16 +81,16 @@ class BlockGatherer:
         """The edge of a mark, in visible text."""
         self._run.parts.append(edge)
 
-    def begin_mark(self, edge: Edge) -> Closer | None:
+    def begin_mark(self, end: Edge) -> Closer | None:
         """Begin a mark that lasts until the end of its element, across blocks if need be."""
         if len(self.marks) >= _MAX_MARKS:
             return None
-        self.marks.append(edge)
-        self._run.parts.append(edge)
+        self.marks.append(end)
+        self._run.parts.append(end.partner)
         return self._end_mark
 
     def _end_mark(self) -> None:
-        self._run.parts.append(self.marks.pop().partner)
+        self._run.parts.append(self.marks.pop())
 
     def put(self, text: str, element: Element | None) -> None:
         """A string that stands in the text itself, visible or hidden."""
@@ -124,14 +125,14 @@ class BlockGatherer:
         if not parts:
             return
         element, run.element = run.element, None
-        run.parts = marks[:]
+        run.parts = [mark.partner for mark in marks]
         texts = [part for part in parts if type(part) is str]
         raw = "".join(texts)
         if not raw or raw.isspace():
             return
         self.security.add(self.channel, self.shown_as, (element.source_line if element else 0) or 0, raw)
         if marks:
-            parts += [edge.partner for edge in reversed(marks)]
+            parts += reversed(marks)
         inline = self.display.inline(parts, raw)
         containers = self.containers
         if containers and containers[-1] is _LIST:
@@ -150,7 +151,7 @@ class BlockGatherer:
             self.security.add(Channel.CODE, self.shown_as, line, text)
             self.ensure_item()
             self.display.code(text.removeprefix("\n").rstrip(), language)
-        run.parts, run.element = self.marks[:], None
+        run.parts, run.element = [mark.partner for mark in self.marks], None
 
     def _flush_hidden(self) -> None:
         run = self._hidden

@@ -7,7 +7,7 @@ from itertools import islice
 from mudroom.extract.blocks import Closer
 from mudroom.extract.cells import caption, cell, input_control, integer, row, select_control, spaced, table
 from mudroom.extract.declarations import judge_declarations
-from mudroom.extract.display import BREAK, Edge, Mark, open_mark
+from mudroom.extract.display import BREAK, Edge, Mark, end_of
 from mudroom.extract.reader import Handler, Handlers, TreeReader, skip
 from mudroom.extract.tags import BLOCKS, HEADINGS, MARKS, VOID_FALLBACKS, pick_language
 from mudroom.extract.tree import Element, Node, XPath
@@ -213,7 +213,7 @@ def _details(reader: TreeReader, element: Element) -> Closer:
 def _summary(reader: TreeReader, _element: Element) -> Closer:
     reader.flush()
     before, reader.shown_as = reader.shown_as, Hiding.NONE
-    end_mark = reader.begin_mark(open_mark(Mark.STRONG))
+    end_mark = reader.begin_mark(end_of(Mark.STRONG))
 
     def end() -> None:
         if end_mark:
@@ -299,7 +299,7 @@ HANDLERS = Handlers(
     visible={
         **dict.fromkeys(BLOCKS, _block),
         **dict.fromkeys(HEADINGS, _heading),
-        **{tag: open_mark(mark) for tag, mark in MARKS.items()},
+        **{tag: end_of(mark) for tag, mark in MARKS.items()},
         **dict.fromkeys(("ul", "ol", "menu", "dir", "dl"), _list),
         **dict.fromkeys(("pre", "listing", "xmp", "plaintext"), _preformatted),
         **dict.fromkeys(("td", "th"), cell),

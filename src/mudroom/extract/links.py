@@ -6,7 +6,7 @@ import re
 
 from ada_url import join_url
 
-from mudroom.extract.display import Edge, Mark, make_edges
+from mudroom.extract.display import Edge, end_of_link
 from mudroom.model import Link
 
 __all__ = ["LinkCollector", "resolve_base"]
@@ -31,14 +31,14 @@ def resolve_base(document_url: str, untrusted_base: str | None) -> str:
 class LinkCollector:
     """The links of one document, each once, in order."""
 
-    __slots__ = ("_base_url", "_found", "_max_links", "_folders", "is_capped", "repeatable")
+    __slots__ = ("_base_url", "_folders", "_found", "_max_links", "is_capped", "repeatable")
 
     def __init__(self, base_url: str, max_links: int) -> None:
         self._base_url = base_url
         self._max_links = max_links
         self._found: dict[str, Link] = {}
         self.repeatable: dict[str, Edge] = {}
-        """The marks of links that were added and hold no words, by href: met again, they say nothing new."""
+        """The ends of links that were added and hold no words, by href: met again, they say nothing new."""
         self._folders: dict[str, str] = {}
         self.is_capped = False
 
@@ -60,11 +60,11 @@ class LinkCollector:
         return resolved if resolved.startswith(_SHOWN_SCHEMES) else ""
 
     def mark(self, untrusted_href: str) -> Edge | None:
-        """The mark of a link that is shown, None for one that is not."""
+        """The end of a link that is shown, None for one that is not."""
         shown = self.shown(untrusted_href)
         if not shown:
             return None
-        edge = make_edges(Mark.LINK, shown)
+        edge = end_of_link(shown)
         if "%" not in untrusted_href and " " not in untrusted_href:
             self.repeatable[untrusted_href] = edge
         return edge

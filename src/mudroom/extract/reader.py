@@ -22,10 +22,10 @@ from mudroom.model import Channel, Hiding
 __all__ = ["Action", "Handler", "Handlers", "TreeReader", "skip"]
 
 Handler = Callable[["TreeReader", Element], "Closer | Edge | None"]
-"""What is done at an element. It returns what to do at its end, the mark that its content stands in, None where
+"""What is done at an element. It returns what to do at its end, the end of a mark around its content, None where
 there is neither, or `skip` to pass over it."""
 Action = Handler | Edge
-"""A handler, or the mark that an element is without further ado."""
+"""A handler, or the end of the mark that an element is without further ado."""
 
 
 def skip() -> None:
@@ -101,7 +101,7 @@ class TreeReader(BlockGatherer):
                         if inner is None:
                             run.parts.append(child.data)
                         elif type(inner) is Edge:
-                            run.parts += (inner, child.data, inner.partner)
+                            run.parts += (inner.partner, child.data, inner)
                         else:
                             run.parts.append(child.data)
                             inner()
@@ -111,7 +111,7 @@ class TreeReader(BlockGatherer):
                         closer = self.begin_mark(inner) if type(inner) is Edge else inner
                         break
                     elif type(inner) is Edge:
-                        self._run.parts += (inner, inner.partner)
+                        self._run.parts += (inner.partner, inner)
                     elif inner:
                         inner()
                 elif type(node) is DocumentFragment:
