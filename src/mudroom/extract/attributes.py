@@ -67,13 +67,13 @@ class AttributeReader:
             if name in _QUIET:
                 continue
             value = element.attr(name) or ""
-            if len(value) < _MIN_WORD and " " not in value and name not in _ALWAYS:
+            if name not in _ALWAYS and len(value) < _MIN_WORD and " " not in value:
                 continue
             if name == "value" and not any(char.isalpha() for char in value):
                 continue
             self.seen.add(value)
-            channel = Channel.SCRIPT if name.startswith("on") else _CHANNELS.get(name, Channel.ATTRIBUTE)
-            own = hiding if hiding or name in _SEEN else Hiding.NOT_RENDERED
+            channel = _CHANNELS.get(name) or (Channel.SCRIPT if name[:2] == "on" else Channel.ATTRIBUTE)
+            own = hiding or (Hiding.NONE if name in _SEEN else Hiding.NOT_RENDERED)
             self._security.add(channel, own, element.source_line or 0, value)
 
     def _own_hiding(self, element: Element, inline: StyleVerdict | None) -> Hiding:

@@ -131,14 +131,15 @@ class TreeReader(BlockGatherer):
         self.flush()
 
     def _enter(self, element: Element) -> Closer | Edge | None:
-        attrs = element.attrs
-        if attrs:
-            for name in attrs:
-                if name not in BORING_ATTRIBUTES:
-                    hiding = self._read_attributes(element, [*attrs])
-                    break
-            else:
-                hiding = self._attributes.verdict(element, self.hiding) if self._has_verdicts else self.hiding
+        attrs, hiding = element.attrs, self.hiding
+        telling = [name for name in attrs if name not in BORING_ATTRIBUTES]
+        if telling or self._has_verdicts:
+            if len(attrs) > self.limits.max_attributes:
+                raise limit_passed("an element has too many attributes")
+            if self._has_verdicts or not HIDING_ATTRIBUTES.isdisjoint(telling):
+                hiding = self._attributes.verdict(element, hiding)
+            if telling:
+                self._attributes.collect(element, telling, hiding)
             if hiding is not self.hiding:
                 return self._enter_changed(element, hiding)
         return self._enter_known(element)
@@ -147,16 +148,6 @@ class TreeReader(BlockGatherer):
         """Enter an element whose attributes were read."""
         action = self._table.get(element.tag)
         return action if action is None or type(action) is Edge else action(self, element)
-
-    def _read_attributes(self, element: Element, names: list[str]) -> Hiding:
-        if len(names) > self.limits.max_attributes:
-            raise limit_passed("an element has too many attributes")
-        telling = [name for name in names if name not in BORING_ATTRIBUTES]
-        hiding = self.hiding
-        if self._has_verdicts or not HIDING_ATTRIBUTES.isdisjoint(telling):
-            hiding = self._attributes.verdict(element, hiding)
-        self._attributes.collect(element, telling, hiding)
-        return hiding
 
     def _enter_changed(self, element: Element, hiding: Hiding) -> Closer | None:
         """Enter an element whose content is hidden otherwise than its surroundings, or not hidden any more."""
