@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum, unique
-from typing import NamedTuple
-
-from mudroom.extract.escape import escape_destination
+from typing import NamedTuple, final
 
 __all__ = [
     "BREAK",
@@ -49,6 +47,7 @@ _DELIMITERS = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.STRIKE: "~~", Mark.CO
 _SIGNS = {Mark.STRONG: "S", Mark.EMPHASIS: "E", Mark.CODE: "C", Mark.LINK: "L"}
 
 
+@final
 class Edge(str):
     """Where a mark begins or ends among inline text.
 
@@ -83,11 +82,11 @@ def _end_of(mark: Mark) -> Edge:
     return end
 
 
-def end_of_link(href: str) -> Edge:
-    """The end of a link to an absolute destination, which was judged by its scheme."""
+def end_of_link(destination: str) -> Edge:
+    """The end of a link to an absolute URL, which was judged by its scheme and escaped for Markdown."""
     edge = Edge(CLOSES)
     edge.mark, edge.is_open, edge.sign, edge.partner = _LINK, False, "l", _LINK_BEGIN
-    edge.markdown = f"]({escape_destination(href)})"
+    edge.markdown = f"]({destination})"
     return edge
 
 

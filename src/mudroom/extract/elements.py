@@ -58,17 +58,19 @@ def _anchor(reader: TreeReader, element: Element) -> Closer | Edge | None:
     href = element.attr("href")
     if href is None:
         return None
-    edge = reader.links.repeatable.get(href)
-    if edge is None:
-        note_link(reader, element, href)
+    end = reader.links.repeatable.get(href)
+    if end is None:
         if href[:1] == "#":
+            if "%" in href or ":" in href:
+                note_link(reader, element, href)
             return skip if element.text.strip() in _ANCHOR_SIGNS and not element.find("img") else None
-        edge = reader.links.mark(href)
-        if edge is None:
+        note_link(reader, element, href)
+        end = reader.links.mark(href)
+        if end is None:
             return None
     if reader.is_behind_link():
         reader.put(" ", element)
-    return edge
+    return end
 
 
 def _break(reader: TreeReader, element: Element) -> Closer:

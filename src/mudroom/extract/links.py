@@ -7,6 +7,7 @@ import re
 from ada_url import join_url
 
 from mudroom.extract.display import Edge, end_of_link
+from mudroom.extract.escape import escape_destination
 from mudroom.model import Link
 
 __all__ = ["LinkCollector", "resolve_base"]
@@ -15,9 +16,9 @@ _SHOWN_SCHEMES = ("http://", "https://", "mailto:")
 _MAX_HREF = 8192
 _BLANK = " \t\r\n\f"
 _BELOW_FOLDER = re.compile(
-    r"((?:\.\./){0,16})((?:[\w-][\w.-]*+/)*+(?:[\w-][\w.-]*+)(?:#[\w.,:/+()-]*+)?+)", re.ASCII
+    r"((?:\.\./){0,16})((?:[\w-][\w.-]*+/)*+(?:[\w-][\w.-]*+)(?:#[\w.,:/+-]*+)?+)", re.ASCII
 )
-"""A relative reference of which every character behind `../` stays as it is. Source: WHATWG URL 4.4."""
+"""A relative reference: behind `../`, neither a URL parser nor Markdown changes a character. Source: WHATWG URL 4.4."""
 
 
 def resolve_base(document_url: str, untrusted_base: str | None) -> str:
@@ -55,29 +56,32 @@ class LinkCollector:
     def shown(self, untrusted_href: str) -> str:
         """The absolute destination to show, or "" where none is: other schemes, fragments, no URL."""
         href = untrusted_href.strip(_BLANK)
-        is_plain = bool(href) and href[0] != "#" and len(href) <= _MAX_HREF
-        resolved = self._resolve(href) if is_plain else ""
+        if not href or href[0] == "#" or len(href) > _MAX_HREF:
+            return ""
+        resolved = _join(self._base_url, href)
         return resolved if resolved.startswith(_SHOWN_SCHEMES) else ""
 
     def mark(self, untrusted_href: str) -> Edge | None:
         """The end of a link that is shown, None for one that is not."""
-        shown = self.shown(untrusted_href)
-        if not shown:
+        match = _BELOW_FOLDER.fullmatch(untrusted_href)
+        if match:
+            folder = self._folder(match[1])
+            destination = folder + match[2] if folder else ""
+        else:
+            destination = escape_destination(self.shown(untrusted_href))
+        if not destination:
             return None
-        edge = end_of_link(shown)
-        if "%" not in untrusted_href and " " not in untrusted_href:
+        edge = end_of_link(destination)
+        if match or ("%" not in untrusted_href and " " not in untrusted_href):
             self.repeatable[untrusted_href] = edge
         return edge
 
-    def _resolve(self, href: str) -> str:
-        """The href made absolute: by its folder, where the rest of it is written as it will stand."""
-        match = _BELOW_FOLDER.fullmatch(href)
-        if not match:
-            return _join(self._base_url, href)
-        folder = self._folders.get(match[1])
+    def _folder(self, way: str) -> str:
+        """The folder that `../` lead to, as a destination; "" where links are not shown."""
+        folder = self._folders.get(way)
         if folder is None:
-            folder = self._folders[match[1]] = _join(self._base_url, match[1] or "./")
-        return folder + match[2] if folder else ""
+            folder = self._folders[way] = escape_destination(self.shown(way or "./"))
+        return folder
 
     def links(self) -> tuple[Link, ...]:
         """All of them."""

@@ -84,12 +84,12 @@ class TreeReader(BlockGatherer):
                 elif type(node) is Element:
                     left -= 1
                     attrs = node.attrs
-                    if attrs and (len(attrs) > 1 or "class" not in attrs or self._has_verdicts):
-                        inner = enter(node)
+                    telling = [name for name in attrs if name not in BORING_ATTRIBUTES] if attrs else None
+                    if telling or (attrs and self._has_verdicts):
+                        inner = enter(node, telling)
                     else:
-                        inner = self._table.get(node.tag)
-                        if inner is not None and type(inner) is not Edge:
-                            inner = inner(self, node)
+                        action = self._table.get(node.tag)
+                        inner = action if action is None or type(action) is Edge else action(self, node)
                     if inner is skip:
                         continue
                     children = node.children
@@ -130,18 +130,17 @@ class TreeReader(BlockGatherer):
                 raise limit_passed("it has too many elements, or nests them too deep")
         self.flush()
 
-    def _enter(self, element: Element) -> Closer | Edge | None:
-        attrs, hiding = element.attrs, self.hiding
-        telling = [name for name in attrs if name not in BORING_ATTRIBUTES]
-        if telling or self._has_verdicts:
-            if len(attrs) > self.limits.max_attributes:
-                raise limit_passed("an element has too many attributes")
-            if self._has_verdicts or not HIDING_ATTRIBUTES.isdisjoint(telling):
-                hiding = self._attributes.verdict(element, hiding)
-            if telling:
-                self._attributes.collect(element, telling, hiding)
-            if hiding is not self.hiding:
-                return self._enter_changed(element, hiding)
+    def _enter(self, element: Element, telling: list[str]) -> Closer | Edge | None:
+        """Enter an element whose attributes may hold words or hide it."""
+        hiding = self.hiding
+        if len(element.attrs) > self.limits.max_attributes:
+            raise limit_passed("an element has too many attributes")
+        if self._has_verdicts or not HIDING_ATTRIBUTES.isdisjoint(telling):
+            hiding = self._attributes.verdict(element, hiding)
+        if telling:
+            self._attributes.collect(element, telling, hiding)
+        if hiding is not self.hiding:
+            return self._enter_changed(element, hiding)
         return self._enter_known(element)
 
     def _enter_known(self, element: Element) -> Closer | Edge | None:
