@@ -11,7 +11,7 @@ from mudroom.extract.escape import code_span, escape_line_start, escape_text, ne
 __all__ = ["inline_markdown", "inline_text"]
 
 _EDGE = OPENS
-_TROUBLE = (f"{OPENS} ", f" {CLOSES}", OPENS + CLOSES, CLOSES + OPENS)
+_BEGINS_BLANK, _ENDS_BLANK, _IS_EMPTY, _TOUCHES = f"{OPENS} ", f" {CLOSES}", OPENS + CLOSES, CLOSES + OPENS
 _PLAIN_PATTERN = re.compile(r"(?:Cc|Ee|Ss|L(?:Cc|Ee|Ss)*l){0,1000}")
 # Members bound once: a look-up on an enum costs as much as the comparison it serves.
 _CODE, _LINK, _BREAK, _SUP, _SUB = Mark.CODE, Mark.LINK, Mark.BREAK, Mark.SUP, Mark.SUB
@@ -47,7 +47,7 @@ def inline_markdown(inline: Inline, *, is_line: bool = False, in_table: bool = F
 def _render_plainly(inline: Inline) -> str | None:
     """Inline text whose marks stand as Markdown wants them, which most do; None where a thing must be moved."""
     joined = " ".join("".join(inline).split())
-    if any(trouble in joined for trouble in _TROUBLE):
+    if _BEGINS_BLANK in joined or _ENDS_BLANK in joined or _IS_EMPTY in joined or _TOUCHES in joined:
         return None
     edges = [part for part in inline if type(part) is Edge]
     if not edges:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from mudroom.extract.display import Mark
 
 __all__ = ["BLOCKS", "BORING_ATTRIBUTES", "HEADINGS", "LANGUAGES", "MARKS", "VOID_FALLBACKS", "pick_language"]
@@ -267,6 +269,7 @@ _ALIASES = {
 _PREFIXES = ("language-", "lang-", "highlight-source-", "highlight-", "brush:", "sourcecode", "code-")
 
 
+@lru_cache(maxsize=512)
 def pick_language(untrusted_classes: str) -> str:
     """The language that class names declare, if it is one of the list; "" otherwise."""
     for declared in untrusted_classes.lower()[:400].split():
