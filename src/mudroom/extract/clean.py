@@ -44,6 +44,8 @@ _BREAK = re.compile(f"\r\n?|[{_BREAKS}]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PLAIN_ASCII = bytes((*b"\t\n", *range(0x20, 0x7F)))
 _CONDITIONAL = "\u200c\u200d\ufe0e\ufe0f"  # kept where their neighbours want them
+_RUNS = re.compile(f"[{_CONDITIONAL}]+")
+_ALWAYS_UNCLEAN = re.compile(f"[\r{_BREAKS}{_REMOVED}\ud800-\udfff]")
 _MAX_CONDITIONAL = 300_000  # ten megabytes of Persian have about half of that
 
 
@@ -86,11 +88,12 @@ def is_clean(untrusted_text: str) -> bool:
     odd = rest.decode("utf-8", "surrogatepass")
     if not has_suspects(odd):
         return True
-    if _BREAK.search(odd) or _SURROGATE.search(odd):
+    if _ALWAYS_UNCLEAN.search(odd) or sum(map(odd.count, _CONDITIONAL)) > _MAX_CONDITIONAL:
         return False
-    if sum(map(untrusted_text.count, _CONDITIONAL)) > _MAX_CONDITIONAL:
-        return False
-    return _STRAY.search(untrusted_text) is None
+    # Whether such a character may stay is settled by its neighbours alone.
+    runs = _RUNS.finditer(untrusted_text)
+    near = "\n".join(untrusted_text[max(0, run.start() - 1) : run.end() + 1] for run in runs)
+    return _STRAY.search(near) is None
 
 
 def _plain_break(match: re.Match[str]) -> str:
