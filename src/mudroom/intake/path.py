@@ -48,7 +48,7 @@ from mudroom.model import (
 )
 from mudroom.screen import AcceptedDocument, QuarantinedDocument, block_unscanned, decide
 from mudroom.snapshot import KeepRule, PreparedSnapshot, SnapshotInput, SourceKind
-from mudroom.wire import digest_scan_request
+from mudroom.wire import encode_once
 
 __all__ = ["Intake"]
 
@@ -283,12 +283,12 @@ class Intake:
     ) -> tuple[AcceptedDocument | QuarantinedDocument | BlockedDocument, ScanReport | None]:
         """The verdict. A scan that does not finish blocks, whatever the reason (decision 1)."""
         exposed = list_exposed(document)
-        request = ScanRequest(exposed=exposed, security_text=document.content.security_text)
+        request = encode_once(ScanRequest(exposed=exposed, security_text=document.content.security_text))
         try:
             report = await self._parts.guests.scan(request, site=arrival.site, run_id=trail.facts.run_id)
         except MudroomError:
             return block_unscanned(document), None
-        verdict = decide(document, exposed, report, self._parts.policy, digest=digest_scan_request)
+        verdict = decide(document, exposed, report, self._parts.policy, digest=request.digest)
         return verdict, report
 
     async def _keep_late(self, arrival: _Arrival, trail: Trail) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum, unique
 
 import re2
+
+from mudroom.screen.text import flatten
 
 __all__ = ["CONFIDENCE", "Context", "ContextReader"]
 
@@ -56,6 +59,26 @@ _DISCUSSION = _compile(
 )
 _PAIRS = (("“", "”"), ("„", "“"), ("«", "»"), ("‘", "’"), ("「", "」"), ("『", "』"), ("‹", "›"))  # noqa: RUF001 - these very marks
 _ENCODED_PAIRS = tuple((opening.encode(), closing.encode()) for opening, closing in _PAIRS)
+# What stands right before a verb that is told of somebody rather than said to the reader, in the languages
+# of the rules: infinitive markers, modals, prepositions, a third person, a negation.
+_TOLD = _compile(
+    r"(?:\b(?:to|will|would|could|can|can.?t|cannot|might|may|shall|won.?t|doesn.?t|don.?t|didn.?t|not|never|by|of|for|from|into|about|via|than"
+    r"|attackers?|users?|hackers?|adversar(?:y|ies)|applications?|they|we|who|that|which|this|it|them|him|her|and then|or"
+    r"|(?:the|an?|any|this|that|its|your) (?:\S+ )?(?:models?|llms?|ai|agents?|(?:chat ?)?bots?|assistants?|systems?|gpt)"
+    r"|de|à|pour|peut|peuvent|pouvez|permet|zu|können|kann|para|por|al|a|puede|pueden|pode|podem|per|di|può)"
+    r"(?: (?:\w+ly|also|even|just|then|either|always|try to|help|help to|not|not to))?"
+    r"|\b(?:его|её|их|модель|модели|чтобы|может|могут)) $"
+)
+# The reader is spoken to all the same.
+_SPOKEN = _compile(
+    r"\b(?:you|your|please|kindly|must|shall|i|remember|make sure|be sure|begin|start|let.?s|vous|tu|usted|você|tú|ты|вы)\b"
+)
+_SENTENCE_END = re.compile(rb"[.!?:;\n]\s")
+_TOLD_REACH = 64
+_QUOTES = tuple(
+    mark.encode()
+    for mark in ('"', "'", "`", "“", "”", "„", "‘", "’", "«", "»", "「", "」", "『", "』")  # noqa: RUF001
+)
 _REACH = 240
 _MIN_DISCUSSION = 3
 _DISCUSSION_REACH = 4_000
@@ -88,6 +111,21 @@ class ContextReader:
             return Context.DISCUSSION
         return _read_line_kind(self.text[line_start : line_start + 8])
 
+    def is_told(self, start: int, end: int) -> bool:
+        """Whether the words are told of or named, not said: "makes it ignore X", the phrase "ignore X"."""
+        if self._is_named(start, end):
+            return True
+        before = flatten(self.text[max(0, start - _TOLD_REACH) : start])
+        sentence = _SENTENCE_END.split(before)[-1]
+        is_told = _TOLD.search(sentence) is not None or _is_gerund(self.text[start:end])
+        return is_told and _SPOKEN.search(sentence) is None
+
+    def _is_named(self, start: int, end: int) -> bool:
+        """Whether quotation marks or backquotes hold these words and no others."""
+        return self.text[max(0, start - 3) : start].endswith(_QUOTES) and self.text[end : end + 6].lstrip(
+            b".,!?"
+        ).startswith(_QUOTES)
+
     def _is_fenced(self, start: int, piece_start: int) -> bool:
         if self._fences is None:
             self._fences = [match.start() for match in _FENCE.finditer(self.text)]
@@ -99,6 +137,10 @@ class ContextReader:
             self._mentions = [match.start() for match in _DISCUSSION.finditer(self.text)]
         near = sum(abs(mention - start) <= _DISCUSSION_REACH for mention in self._mentions)
         return near >= _MIN_DISCUSSION
+
+
+def _is_gerund(words: bytes) -> bool:
+    return words.split(maxsplit=1)[0].lower().endswith(b"ing") if words.strip() else False
 
 
 def _is_quoted(before: bytes, after: bytes) -> bool:

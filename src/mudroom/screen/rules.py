@@ -37,13 +37,15 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One sign of instruction. `hidden` is the severity where people do not see the text."""
+    """One sign of instruction. `hidden` is the severity where people do not see the text, `told` where the
+    words are told of somebody or named, not said to the reader."""
 
     id: str
     name: str
     category: str
     severity: Severity
     hidden: Severity
+    told: Severity
     where: Place
     lane: Lane
     message: str
@@ -159,6 +161,7 @@ def _read_rules(reader: FileReader, words: Mapping[str, str], check: Check) -> I
                 "name",
                 "severity",
                 "hidden",
+                "told",
                 "where",
                 "lane",
                 "message",
@@ -180,6 +183,7 @@ def _read_rules(reader: FileReader, words: Mapping[str, str], check: Check) -> I
             category=category,
             severity=severity,
             hidden=entry.severity("hidden", default=_raise_severity(severity)),
+            told=entry.severity("told", default=severity),
             where=Place(entry.choice("where", tuple(Place), default=Place.ANY)),
             lane=lane,
             message=entry.text("message"),
@@ -257,6 +261,7 @@ def _read_combinations(reader: FileReader, signals: tuple[Signal, ...]) -> Itera
                 category=entry.text("category"),
                 severity=severity,
                 hidden=entry.severity("hidden", default=_raise_severity(severity)),
+                told=severity,
                 where=Place.ANY,
                 lane=Lane.PROSE,
                 message=entry.text("message"),

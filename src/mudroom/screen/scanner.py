@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mudroom.errors import Code, MudroomError
 from mudroom.model import Channel, ExposedForm, Finding, Hiding, ScanRequest, Severity
@@ -22,6 +22,7 @@ __all__ = ["SCANNER_VERSION", "Hit", "Scanner"]
 SCANNER_VERSION = "screen/1"
 
 _MAX_MATCHES = 5_000
+_WARNINGS_THAT_BLOCK = 2
 _SCANNER_CATEGORY = "scanner"
 _TEXT_LIMIT, _MATCH_LIMIT, _DECODE_LIMIT = "SCAN-001", "SCAN-002", "SCAN-003"
 # Contexts in which visible words are shown rather than said.
@@ -52,6 +53,7 @@ class Scanner:
         self._rules = tuple(rules.all_rules())
         self._expressions = tuple(_list_expressions(rules))
         self._matcher = self._build(self._expressions)
+        self._mild = frozenset(rule.id for rule in self._rules if rule.severity <= Severity.MEDIUM)
         self._tight: Matcher | None = None
         self._test_gate()
 
@@ -79,7 +81,7 @@ class Scanner:
             findings.append(_fail(_MATCH_LIMIT))
         except TooMuchDecoded:
             findings.append(_fail(_DECODE_LIMIT))
-        return _reduce(findings, self._limits.max_findings)
+        return _reduce(_raise_together(findings, self._mild), self._limits.max_findings)
 
     def encode(self, untrusted_text: str) -> bytes:
         """The text as `find_all` takes it.
@@ -226,13 +228,8 @@ def _judge(hit: Hit, spot: Spot, contexts: ContextReader) -> Finding | None:
     if hit.rule.where is Place.HIDDEN and not is_hidden:
         return None
     severity = hit.rule.hidden if is_hidden else hit.rule.severity
-    if (
-        not is_hidden
-        and not hit.is_capped
-        and severity > Severity.LOW
-        and _is_shown(hit, spot, contexts, severity)
-    ):
-        severity = Severity(severity - 1)
+    if not is_hidden and not hit.is_capped:
+        severity = _weigh(hit, spot, contexts, severity)
     return Finding(
         id=hit.rule.id,
         severity=severity,
@@ -242,6 +239,15 @@ def _judge(hit: Hit, spot: Spot, contexts: ContextReader) -> Finding | None:
         line=spot.line,
         is_decoded=hit.is_decoded,
     )
+
+
+def _weigh(hit: Hit, spot: Spot, contexts: ContextReader, severity: Severity) -> Severity:
+    """The severity of visible words where they stand: what is told of or named weighs less to begin with."""
+    if hit.rule.told < severity and contexts.is_told(hit.start, hit.end):
+        severity = hit.rule.told
+    if severity > Severity.LOW and _is_shown(hit, spot, contexts, severity):
+        severity = Severity(severity - 1)
+    return severity
 
 
 def _is_shown(hit: Hit, spot: Spot, contexts: ContextReader, severity: Severity) -> bool:
@@ -265,6 +271,30 @@ def _fail(identifier: str) -> Finding:
         hiding=Hiding.NONE,
         line=0,
     )
+
+
+def _raise_together(findings: Sequence[Finding], mild: frozenset[str]) -> list[Finding]:
+    """The findings, one level up where two rules that only warn each warn of the same line.
+
+    What was lowered to a warning (code, quotation, discussion) stays one.
+    """
+    warned: dict[tuple[Channel, Hiding, int], set[str]] = {}
+    for finding in findings:
+        if finding.severity is Severity.MEDIUM and finding.id in mild:
+            warned.setdefault((finding.channel, finding.hiding, finding.line), set()).add(finding.id)
+    together = {
+        (*place, identifier)
+        for place, ids in warned.items()
+        if len(ids) >= _WARNINGS_THAT_BLOCK
+        for identifier in ids
+    }
+    return [
+        replace(finding, severity=Severity.HIGH)
+        if finding.severity is Severity.MEDIUM
+        and (finding.channel, finding.hiding, finding.line, finding.id) in together
+        else finding
+        for finding in findings
+    ]
 
 
 def _reduce(findings: Sequence[Finding], max_findings: int) -> tuple[Finding, ...]:

@@ -26,6 +26,11 @@ CORE_WORDS = (
     "ignore", "disregard", "forget", "override", "bypass", "instruction", "instructions", "prompt", "prompts",
     "password", "assistant", "reveal", "system", "guidelines",
 )  # fmt: skip
+# Of words that read otherwise when turned, such as tell and send, there is none among them.
+_TURNED_WORDS = (
+    *CORE_WORDS, "assistants", "language", "model", "models", "summarising", "summarizing", "follow", "reply",
+    "conversation", "reader", "execute", "confirm", "disclose", "rules",
+)  # fmt: skip
 _LEET = {
     "a": "4@", "b": "8", "e": "3", "g": "69", "i": "1!|", "l": "1|", "o": "0", "s": "5$", "t": "7+",
 }  # fmt: skip
@@ -68,8 +73,8 @@ _PATTERNS = {
     Sign.SELECTORS: r"[\x{fe00}-\x{fe0f}\x{e0100}-\x{e01ef}]{4}",
     Sign.ZERO_WIDTH: r"[\x{200b}-\x{200f}\x{2060}-\x{2064}\x{feff}\x{180e}]{16}",
     Sign.SPACED: r"(?i:\b(?:[a-z0-9][ \t._*|/\\\-]{1,3}){9}[a-z0-9])",
-    Sign.ROT13: rf"(?i:\b(?:{'|'.join(word.translate(_ROT13) for word in CORE_WORDS)})\b)",
-    Sign.REVERSED: rf"(?i:\b(?:{'|'.join(word[::-1] for word in CORE_WORDS)})\b)",
+    Sign.ROT13: rf"(?i:\b(?:{'|'.join(word.translate(_ROT13) for word in _TURNED_WORDS)})\b)",
+    Sign.REVERSED: rf"(?i:\b(?:{'|'.join(word[::-1] for word in _TURNED_WORDS)})\b)",
     Sign.LEET: f"(?i:{'|'.join(spelling for word in CORE_WORDS for spelling in _spell_in_digits(word))})",
 }
 _ORDER = tuple(_PATTERNS)

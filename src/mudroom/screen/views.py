@@ -70,6 +70,8 @@ _LEET = (
 )
 # Lines on either side of a changed one that are read with it: phrases run over line ends.
 _NEAR = 3
+# Between passages that are not neighbours, so that no phrase is read across.
+_APART = b"\0 " * 160
 # Lines behind a changed one that are folded with it unasked.
 _STRIDE = 12
 _SPACERS = b" \t._*|/-\\"
@@ -106,6 +108,7 @@ def _fold(text: bytes) -> View | None:
         block = text[start:end]
         folded = fold_text(block)
         if folded != block:
+            passages.append((start, start, _APART))
             passages.extend(_pair_lines(start, block, folded))
     return _join(passages, is_tight=False) if passages else None
 
