@@ -85,6 +85,10 @@ class FileDestination:
             raise _fail(self._target, error) from error
         if stat.S_ISDIR(status.st_mode):
             raise StoreFailed(Code.STORE_UNAVAILABLE, f"{self._target} is a folder; name a file in it")
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+            # Moving a file there would put it in the place of the device itself.
+            what = "is a device or a pipe; write to it with -o - and a redirection"
+            raise StoreFailed(Code.STORE_UNAVAILABLE, f"{self._target} {what}")
 
     def _open_temporary(self) -> IO[bytes]:
         try:
