@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from mudroom.errors import Code, MudroomError
@@ -281,7 +282,7 @@ def _fail(identifier: str) -> Finding:
     )
 
 
-def _raise_together(findings: Sequence[Finding], said: Set[Finding]) -> list[Finding]:
+def _raise_together(findings: Sequence[Finding], said: AbstractSet[Finding]) -> list[Finding]:
     """The findings, one level up where two rules warn of the same line and its words are plainly said."""
     warned: dict[tuple[Channel, Hiding, int], set[str]] = {}
     for finding in said:
