@@ -273,7 +273,7 @@ class _MarkdownRun:
         kept = self._kept_delimiters()
         texts: list[str] = []
         for index, part in enumerate(out):
-            if type(part) is str:
+            if type(part) is not Edge:
                 texts.append(part)
             elif part.mark is _BREAK:
                 texts.append("\\\n")
@@ -286,7 +286,7 @@ class _MarkdownRun:
         out, kept = self._out, set[int]()
         begun: dict[Mark, int] = {}
         for index, part in enumerate(out):
-            if type(part) is str or part.mark is _BREAK:
+            if type(part) is not Edge or part.mark is _BREAK:
                 continue
             if part.is_open:
                 begun[part.mark] = index
@@ -299,7 +299,7 @@ class _MarkdownRun:
 
 
 def _ends_blank(part: str) -> bool:
-    return part[-1] == " " if type(part) is str else part.mark is _BREAK
+    return part.mark is _BREAK if type(part) is Edge else part[-1] == " "
 
 
 def _neighbour(out: list[str], index: int, step: int) -> str:
