@@ -84,7 +84,7 @@ class TreeReader(BlockGatherer):
                     left -= 1
                     attrs = node.attrs
                     telling = [name for name in attrs if name not in BORING_ATTRIBUTES] if attrs else None
-                    if telling or (attrs and self._has_verdicts):
+                    if telling or self._has_verdicts:
                         inner = self._enter(node, telling or [])
                     else:
                         action = self._table.get(node.tag)
