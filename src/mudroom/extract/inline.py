@@ -14,7 +14,8 @@ _EDGE = OPENS
 _BLANK_BEHIND_BEGINS = re.compile(f"({OPENS}+) ")
 _BLANK_BEFORE_ENDS = re.compile(f" ({CLOSES}+)")
 _BEGINS_BLANK, _ENDS_BLANK, _IS_EMPTY, _TOUCHES = f"{OPENS} ", f" {CLOSES}", OPENS + CLOSES, CLOSES + OPENS
-_PLAIN_PATTERN = re.compile(r"(?:Cc|Ee|Ss|L(?:Cc|Ee|Ss)*l){0,1000}")
+_PLAIN_PATTERN = re.compile(r"(?:Cc|Ee|Ss|L(?:Cc|Ee|Ss)*l)*+")
+_MAX_PATTERN = 200  # edges; patterns are remembered, so they must be short
 # Members bound once: a look-up on an enum costs as much as the comparison it serves.
 _CODE, _LINK, _BREAK, _SUP, _SUB = Mark.CODE, Mark.LINK, Mark.BREAK, Mark.SUP, Mark.SUB
 _SCRIPTS = {_SUP, _SUB}
@@ -56,7 +57,7 @@ def _render_plainly(inline: Inline) -> str | None:
         return None
     edges = [part for part in inline if type(part) is Edge]
     pattern = "".join([edge.sign for edge in edges])
-    if not _is_plain(pattern):
+    if len(pattern) > _MAX_PATTERN or not _is_plain(pattern):
         return None
     segments = joined.replace(CLOSES, OPENS).split(OPENS)
     if ("E" in pattern or "S" in pattern) and not _marks_stand(pattern, segments):
