@@ -83,7 +83,9 @@ class TreeReader(BlockGatherer):
                 elif type(node) is Element:
                     left -= 1
                     attrs = node.attrs
-                    telling = [name for name in attrs if name not in BORING_ATTRIBUTES] if attrs else None
+                    telling = None
+                    if attrs and (len(attrs) > 1 or "class" not in attrs):
+                        telling = [name for name in attrs if name not in BORING_ATTRIBUTES]
                     if telling or self._has_verdicts:
                         inner = self._enter(node, telling or [])
                     else:
