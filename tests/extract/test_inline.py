@@ -81,6 +81,27 @@ def test_links_below_a_folder_lead_where_the_url_parser_says(base: str) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    "inline",
+    [
+        [MARKS[1].partner, "a", MARKS[1], MARKS[1].partner, "b", MARKS[1]],
+        [MARKS[2].partner, "a!", MARKS[2], "b"],
+        [LINK.partner, MARKS[0].partner, "a`", MARKS[0], LINK],
+        [LINK.partner, " ", LINK],
+        [MARKS[0].partner, MARKS[2].partner, "a", MARKS[2], MARKS[0]],
+    ],
+    ids=[
+        "marks that touch",
+        "emphasis that would not close",
+        "a backtick in code",
+        "an empty link",
+        "marks in code",
+    ],
+)
+def test_what_must_be_moved_or_dropped_takes_the_long_road(inline: list[str]) -> None:
+    assert _render_plainly(inline) is None
+
+
 def test_an_edge_is_one_character_of_joined_text() -> None:
     parts = [LINK.partner, "word", LINK]
     assert "".join(parts) == f"{OPENS}word{CLOSES}"

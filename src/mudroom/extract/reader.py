@@ -96,7 +96,7 @@ class TreeReader(BlockGatherer):
                     children = node.children
                     first = children[0] if len(children) == 1 else None
                     source = node
-                    if first is not None and type(first) is Element and first.tag == "span":
+                    if type(first) is Element and first.tag == "span":
                         source, first = self._within_span(node, first)
                     if type(first) is Text:
                         # Most elements hold one string: the loop below would cost twice as much.
