@@ -42,6 +42,7 @@ _LIST, _ITEM, _LINGERING = Container.LIST, Container.ITEM, Container.LINGERING_I
 _QUOTE, _CELL = Container.QUOTE, Container.CELL
 _HOLDS_ITEMS = frozenset({_LIST, _LINGERING})
 _LINK = Mark.LINK
+_OPEN_ITEM, _OPEN_LIST = BlockKind.OPEN_ITEM, BlockKind.OPEN_LIST
 
 
 class Run:
@@ -133,14 +134,9 @@ class BlockGatherer:
         self.security.add(self.channel, self.shown_as, (element.source_line if element else 0) or 0, raw)
         if marks:
             parts += reversed(marks)
-        inline = self.display.inline(parts, raw)
-        containers = self.containers
-        if containers and containers[-1] is _LIST:
+        if self.containers and self.containers[-1] is _LIST:
             self.ensure_item()
-        if self.heading:
-            self.display.heading(self.heading, inline)
-        else:
-            self.display.paragraph(inline)
+        self.display.inline(parts, raw, self.heading)
 
     def flush_code(self, language: str) -> None:
         """The run so far becomes verbatim text."""
@@ -169,7 +165,7 @@ class BlockGatherer:
     def open_list(self, number: int) -> None:
         """Begin a list: -1 for bullets, else its first number."""
         self.flush()
-        self.display.open(BlockKind.OPEN_LIST, number)
+        self.display.open(_OPEN_LIST, number)
         self.containers.append(_LIST)
 
     def close_list(self) -> None:
@@ -182,9 +178,13 @@ class BlockGatherer:
     def open_item(self, number: int = -1) -> None:
         """Begin an item of the innermost list."""
         self.flush()
-        self._close_lingering()
-        self.display.open(BlockKind.OPEN_ITEM, number)
-        self.containers.append(_ITEM)
+        containers = self.containers
+        if containers and containers[-1] is _LINGERING:
+            containers[-1] = _ITEM
+            self.display.close()
+        else:
+            containers.append(_ITEM)
+        self.display.open(_OPEN_ITEM, number)
 
     def close_item(self) -> None:
         """End an item; it lingers, for what stands in a list between items."""

@@ -59,7 +59,9 @@ class CleanText:
 
 def has_suspects(text: str) -> bool:
     """Whether cleaning could change the text."""
-    return (_ASCII_SUSPECT if text.isascii() else _SUSPECT).search(text) is not None
+    if not text.isascii():
+        return _SUSPECT.search(text) is not None
+    return not text.isprintable() and _ASCII_SUSPECT.search(text) is not None
 
 
 def clean_exposed(untrusted_text: str) -> CleanText:

@@ -113,7 +113,8 @@ def _list(reader: TreeReader, element: Element) -> Closer:
 
 def _item(reader: TreeReader, element: Element) -> Closer:
     if reader.is_in_list():
-        reader.open_item(integer(element.attr("value"), -1, 0, _MAX_NUMBER))
+        value = element.attr("value")
+        reader.open_item(-1 if value is None else integer(value, -1, 0, _MAX_NUMBER))
         return reader.close_item
     reader.open_list(-1)
     reader.open_item()
