@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pycurl
-
 from mudroom.errors import Code, FetchFailed
+from mudroom.net.libcurl import pycurl
 
 __all__ = ["CONNECT_ERRORS", "map_curl_error", "proxy_note"]
 
