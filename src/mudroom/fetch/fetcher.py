@@ -138,7 +138,7 @@ class Fetcher:
         target = chain.current
         url = target.url
         if request.hop_check is not None:
-            await request.hop_check(url)
+            await request.hop_check(url, chain.scope)
         exceptions: Exceptions = {}
         if url.address is not None:
             addresses: tuple[IPAddress, ...] = (url.address,)
