@@ -154,7 +154,10 @@ class CodeFacts:
     """One sentence: what a person can do about it."""
 
 
-_EGRESS = "Use a public http or https URL, or name an exception under [egress] if this target is yours."
+_EGRESS = (
+    "Use a public http or https URL; if this target is yours, name it by its IP address and open its origin "
+    "with --allow-origin http://127.0.0.1:8000 (or egress.allow_origins)."
+)
 _AGAIN = "Try again later; if it persists, open the address in a browser to see whether the site is up."
 _GUEST = "The document was given up and the guest replaced; try a smaller document, or report it with its source_ref."
 
@@ -170,7 +173,10 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         ),
         Code.DENIED_HOST: CodeFacts(Reason.SSRF, False, _EGRESS),
         Code.INVALID_PORT: CodeFacts(
-            Reason.SSRF, False, "Ports 80 and 443 are open; add others to egress.ports."
+            Reason.SSRF,
+            False,
+            "The open ports are those of egress.ports; a target of your own opens with "
+            "--allow-origin http://127.0.0.1:8000 (scheme, IP address and port).",
         ),
         Code.DENIED_ADDRESS: CodeFacts(Reason.SSRF, False, _EGRESS),
         Code.REDIRECT_INVALID: CodeFacts(
@@ -216,7 +222,11 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
             False,
             "Write the header as 'Name: value' without line breaks; Host, framing and hop-by-hop headers are ours.",
         ),
-        Code.HTTP_STATUS: CodeFacts(Reason.HTTP, False, "The site answered with an error; see http_status."),
+        Code.HTTP_STATUS: CodeFacts(
+            Reason.HTTP,
+            False,
+            "The site answered with an error; open the address in a browser to see whether the page is there.",
+        ),
         Code.BOT_WALL: CodeFacts(
             Reason.HTTP,
             False,

@@ -87,14 +87,15 @@ def tell_outcome(outcome: Outcome, voice: Voice, workspace: Path) -> None:
                 voice.say("help", CODES[outcome.code].advice)
             _tell_record(outcome, voice, workspace)
         case Failed():
-            tell_failure(outcome.facts.requested_url, outcome.code, outcome.message, voice)
+            status = outcome.facts.http_status if outcome.code is Code.HTTP_STATUS else None
+            tell_failure(outcome.facts.requested_url, outcome.code, outcome.message, voice, status)
             if outcome.facts.source_ref is not None:
                 voice.say("cite", outcome.facts.source_ref)
 
 
-def tell_failure(name: str, code: Code, message: str, voice: Voice) -> None:
+def tell_failure(name: str, code: Code, message: str, voice: Voice, http_status: int | None = None) -> None:
     """What could not be had, why, and what to do."""
-    voice.insist("FAILED", f"{name}  {code.value}")
+    voice.insist("FAILED", f"{name}  {code.value}" + (f" {http_status}" if http_status else ""))
     voice.say("because", message)
     voice.say("help", CODES[code].advice)
 

@@ -12,6 +12,7 @@ from mcp_types import CallToolResult, TextContent
 from mudroom.address import parse_url
 from mudroom.clock import format_time
 from mudroom.errors import CODES, Code
+from mudroom.mcp.advice import advise_agent
 from mudroom.mcp.fence import fence_text, make_boundary
 from mudroom.mcp.shelf import KeptDocument
 from mudroom.model import Decision, OutcomeKind
@@ -71,6 +72,7 @@ def tell_withheld(
     review: str | None = None,
     retryable: bool | None = None,
     next_cursor: str | None = None,
+    http_status: int | None = None,
 ) -> CallToolResult:
     """Why there is no page: number, origin, code, and what a person can do; nothing of the page."""
     url = parse_url(untrusted_url)
@@ -80,6 +82,7 @@ def tell_withheld(
         "number": number,
         "origin": url.origin if url is not None else None,
         "code": code.value if code is not None else None,
+        "http_status": http_status,
         "retryable": can_retry,
         "review": review,
         "next_cursor": next_cursor,
@@ -87,8 +90,10 @@ def tell_withheld(
     lines = [f"{kind.value}: {structured['code'] or 'kept for a person, because its scan warns'}"]
     if url is not None:
         lines[0] += f", page {number or 1} of {url.origin}" if number else f", {url.origin}"
+    if http_status is not None:
+        lines[0] += f", answered with status {http_status}"
     if code is not None:
-        lines.append(CODES[code].advice)
+        lines.append(advise_agent(code))
     if review is not None:
         lines.append(f"A person can look into it with: {review}")
     if next_cursor is not None:
@@ -103,6 +108,7 @@ def tell_refused_arguments(faults: tuple[str, ...]) -> CallToolResult:
         "number": None,
         "origin": None,
         "code": Code.INVALID_CONFIG.value,
+        "http_status": None,
         "retryable": False,
         "review": None,
         "next_cursor": None,
