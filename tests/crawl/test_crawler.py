@@ -367,6 +367,16 @@ async def test_the_seed_may_move_the_crawl_within_its_domain(bench: Any) -> None
     assert manifest["state"] == "COMPLETE"
 
 
+async def test_a_page_cannot_move_the_crawl_by_its_base(bench: Any) -> None:
+    site = {
+        f"{A}/": bench.page(links=("elsewhere", f"{A}/here"), base="http://b.example/"),
+        f"{A}/here": bench.page(),
+    }
+    manifest = await bench.crawl(site, **FAST)
+    assert bench.fetched() == [f"{A}/", f"{A}/here"]
+    assert codes(manifest) == ["OFF_HOST"]
+
+
 async def test_a_page_that_moves_to_another_host_is_not_followed_there(bench: Any) -> None:
     site = list_site(bench, 1)
     site[f"{A}/0"] = bench.page(redirect="http://b.example/")

@@ -63,3 +63,14 @@ async def test_one_site_cannot_starve_another(spares: int) -> None:
         await asyncio.sleep(0)
         await asyncio.gather(read("patient", 1), *greedy)
         assert done.index("patient") < 60
+
+
+async def test_a_spare_is_started_for_the_second_site_not_for_the_only_one() -> None:
+    async with GuestPool(replace(OPTIONS, guests_per_role=2, spares_per_role=1)) as pool:
+        ward = pool._extracting
+        assert ward is not None
+        for _ in range(3):
+            await ask(pool, "echo x", "only")
+        assert ward._refill is None
+        await ask(pool, "echo x", "second")
+        assert ward._refill is not None

@@ -40,6 +40,7 @@ from mudroom.wire import (
     encode_extract_request,
     encode_extracted,
     encode_failure,
+    encode_once,
     encode_ready,
     encode_scan_report,
     encode_scan_request,
@@ -271,3 +272,19 @@ def test_a_finding_cannot_say_a_sentence(field: str, value: str) -> None:
     report = ScanReport(findings=(finding,), request_sha256="00" * 32, scanner_version="1")
     with pytest.raises(GuestFailed):
         decode_scan_report(encode_scan_report(report), LIMITS)
+
+
+def test_a_request_encoded_once_is_digested_as_any_other() -> None:
+    request = ScanRequest(
+        exposed=(ExposedText(form=ExposedForm.TITLE, text="a"),), security_text=SecurityText.from_pieces(())
+    )
+    other = ScanRequest(
+        exposed=(ExposedText(form=ExposedForm.TITLE, text="b"),), security_text=request.security_text
+    )
+    equal = ScanRequest(
+        exposed=(ExposedText(form=ExposedForm.TITLE, text="a"),), security_text=SecurityText.from_pieces(())
+    )
+    encoded = encode_once(request)
+    assert encode_scan_request(encoded) == encode_scan_request(request)
+    assert encoded.digest(request) == encoded.digest(equal) == digest_scan_request(request)
+    assert encoded.digest(other) == digest_scan_request(other) != digest_scan_request(request)

@@ -10,9 +10,9 @@ Source: url.spec.whatwg.org sections 4.4 (states) and 4.5 (serialising).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
+from typing import NamedTuple
 
 import ada_url
 
@@ -45,9 +45,8 @@ _DIGITS = frozenset("0123456789")
 _IPV4_CHARS = _DIGITS | {"."}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedUrl:
-    """An http or https URL, parsed as a browser parses it.
+class ParsedUrl(NamedTuple):
+    """An http or https URL, parsed as a browser parses it. A tuple, since a page has hundreds of them.
 
     Shapes: `href` is whole, with fragment, trailing host dot and credentials where they were written;
     it is what the transport gets. `host` is ASCII and lower-case, without brackets and without one

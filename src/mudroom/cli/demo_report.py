@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mudroom.cli.console import VERDICT_STYLES, Voice, print_block, print_table
+from mudroom.cli.verdict import tell_failure
 from mudroom.errors import Code
-from mudroom.intake import Blocked, Outcome, describe_outcome
+from mudroom.intake import Blocked, Failed, Outcome, describe_outcome
 from mudroom.model import OutcomeKind
 from mudroom.testing.sample_site import NEVER_REQUESTED, SAMPLE_EXPECTATIONS, SAMPLE_FILE, Expectation
 
@@ -18,6 +19,7 @@ __all__ = ["DemoResult", "describe_demo", "show_demo"]
 _CUT = frozenset({"taken in", "kept out", "what it is"})
 """Columns that a narrow terminal may cut."""
 _STYLES = {**VERDICT_STYLES, "no findings": "green"}
+_MAX_DIFFERENCES = 12
 _EXAMPLE = "/articles/reading-the-tide.html"
 
 
@@ -98,9 +100,14 @@ def show_demo(result: DemoResult, voice: Voice) -> None:
     _show_withheld(result)
     voice.print("", "")
     _say_where(result, voice)
-    for difference in result.differences:
+    if isinstance(result.invoice, Failed):
+        tell_failure(SAMPLE_FILE.name, result.invoice.code, result.invoice.message, voice)
+    differences = result.differences
+    for difference in differences[:_MAX_DIFFERENCES]:
         voice.insist("DIFFERENT", difference)
-    if not result.differences:
+    if len(differences) > _MAX_DIFFERENCES:
+        voice.insist("", f"and {len(differences) - _MAX_DIFFERENCES} more")
+    if not differences:
         voice.say("expected", f"all {len(SAMPLE_EXPECTATIONS) + 1} verdicts are as they should be")
     voice.say("try", "mudroom open https://example.org/")
 
@@ -132,7 +139,7 @@ def _show_withheld(result: DemoResult) -> None:
         if page["outcome"] != OutcomeKind.STORED
     ]
     invoice = result.invoice
-    code = invoice.code.value if isinstance(invoice, Blocked) else ""
+    code = invoice.code.value if isinstance(invoice, Blocked | Failed) else ""
     rows.append((SAMPLE_FILE.name, invoice.kind.value, code, "a file: words its style hides"))
     print_table(("kept out", "outcome", "reason", "what it is"), rows, _STYLES, cut=_CUT)
 

@@ -56,12 +56,15 @@ def record_accepted(
     """
     if type(document) is not AcceptedDocument:
         raise TypeError("only an accepted document is stored")
-    if document.digests[ExposedForm.MARKDOWN] != _digest(document.markdown.encode()):
+    content = document.markdown.encode()
+    digest = _digest(content)
+    if document.digests[ExposedForm.MARKDOWN] != digest:
         raise StoreFailed(Code.SNAPSHOT_MISMATCH, f"{document.document_id} is not the text that was scanned")
     slug = f"-{document.slug}" if _SAFE_SLUG.fullmatch(document.slug) else ""
     path = f"pages/{number:06d}{slug}.md"
     end = _End(outcome=OutcomeKind.STORED, decision=document.decision, path=path)
-    return _record_text(number, document, note, end, versions, {"title": document.title})
+    extra = {"title": document.title, "markdown_sha256": digest}
+    return _record_text(number, document, content, note, end, versions, extra)
 
 
 def record_quarantined(
@@ -75,7 +78,9 @@ def record_quarantined(
         raise TypeError("only a quarantined document is quarantined")
     path = f"quarantine/{number:06d}.md"
     end = _End(outcome=OutcomeKind.QUARANTINED, decision=document.decision, path=path)
-    return _record_text(number, document, note, end, versions, {})
+    content = document.markdown.encode()
+    extra = {"markdown_sha256": _digest(content)}
+    return _record_text(number, document, content, note, end, versions, extra)
 
 
 def record_blocked(
@@ -133,13 +138,13 @@ def record_failed(document_id: str, failed: FailedRecord, versions: Mapping[str,
 def _record_text(
     number: int,
     document: AcceptedDocument | QuarantinedDocument,
+    content: bytes,
     note: PageNote,
     end: _End,
     versions: Mapping[str, str],
     extra: Mapping[str, Any],
 ) -> PageRecord:
     provenance = document.provenance
-    content = document.markdown.encode()
     origin = _Origin(
         requested_url=provenance.requested_url,
         final_url=provenance.final_url,
@@ -152,7 +157,6 @@ def _record_text(
     more = {
         **_provenance_fields(provenance),
         **extra,
-        "markdown_sha256": _digest(content),
         "finding_ids": sorted({finding.id for finding in document.findings}),
     }
     return PageRecord(

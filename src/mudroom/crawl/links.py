@@ -34,6 +34,7 @@ class _Settled(Enum):
     IGNORED = auto()
 
 
+_KNOWN, _IGNORED = _Settled.KNOWN, _Settled.IGNORED
 _Outcome = _Settled | Code | str
 """Settled, or refused with a code, or led to another host, by its name."""
 
@@ -84,13 +85,13 @@ class LinkSieve:
             return
         follows_all = self.reach.policy.follow_nofollow
         memo = self._open_memo(base, stored.link_scope)
-        for place, link in enumerate(stored.links):
-            if link.is_nofollow and not follows_all:
+        for place, (untrusted_href, is_nofollow) in enumerate(stored.links):
+            if is_nofollow and not follows_all:
                 continue
-            href = link.untrusted_href.partition("#")[0]
-            if not href:
-                continue
+            href = untrusted_href.partition("#")[0]
             outcome = memo.get(href)
+            if outcome is _KNOWN or outcome is _IGNORED or not href:
+                continue
             if outcome is None:
                 rank = (depth, stored.facts.number, place)
                 outcome = self._judge(href, base, stored.link_scope, rank)
@@ -106,12 +107,12 @@ class LinkSieve:
         """What became of a link; None where another time it may become something else."""
         verdict = judge_url(untrusted_href, self._egress, scope, base=base)
         if isinstance(verdict, RefusedUrl):
-            return _Settled.IGNORED if verdict.code in _NO_LINK else verdict.code
+            return _IGNORED if verdict.code in _NO_LINK else verdict.code
         reached = self.reach.judge(verdict.url)
         if reached is ReachVerdict.OFF_HOST:
             return verdict.url.host
         if reached is not ReachVerdict.INSIDE:
-            return _Settled.IGNORED
+            return _IGNORED
         entry = make_entry(verdict.url, scope, initiator=Initiator.PAGE, rank=rank)
         match self._frontier.add(entry):
             case Admission.QUEUED:
@@ -123,7 +124,7 @@ class LinkSieve:
                 return None
             case Admission.KNOWN:
                 pass
-        return _Settled.KNOWN
+        return _KNOWN
 
     def _count(self, outcome: Code | str) -> None:
         if isinstance(outcome, Code):

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from typing import Any
 
-from mudroom.address import ParsedUrl
+from mudroom.address import ParsedUrl, parse_url
 from mudroom.budget import ByteBudget, Reservation
 from mudroom.corpus import FailedRecord, RunWriter
 from mudroom.crawl.attempt import Attempt
@@ -204,8 +204,10 @@ class CrawlRun:
         self._tell(CrawlState.RUNNING)
 
     def _follow(self, attempt: Attempt, stored: Stored) -> None:
-        if attempt.is_seed and stored.base is not None:
-            self._move_root(stored.base)
+        # Where the redirects led, which policy allowed; never where a page says its links begin.
+        final = parse_url(stored.facts.final_url or "") if attempt.is_seed else None
+        if final is not None:
+            self._move_root(final)
         if attempt.entry.depth < self._policy.max_depth:
             self._sieve.sift(stored, attempt.entry.depth + 1)
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from mudroom.errors import Code, GuestFailed
-from mudroom.extract import ExtractLimits, ExtractSource, clean_exposed
+from mudroom.extract import ExtractLimits, ExtractSource, is_clean
 from mudroom.jail.launch import Launcher
 from mudroom.jail.options import JailOptions
 from mudroom.jail.probe import probe_level
@@ -30,7 +30,7 @@ from mudroom.wire import (
 __all__ = ["ExtractRequest", "GuestPool"]
 
 _MAX_UTF8_BYTES = 4
-_ASCII_CONTROLS = bytes({*range(32), 127} - {9, 10})
+"""What every exposed text may hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,13 +185,6 @@ def _judge_extracted(untrusted_payload: memoryview, limits: AnswerLimits) -> Ext
     if not all(is_clean(text) for text in (document.title, *document.views.values())):
         raise refuse("exposed text with characters that are removed")
     return document
-
-
-def is_clean(text: str) -> bool:
-    """Whether cleaning would change nothing. ASCII, the common case, is looked at as bytes."""
-    if text.isascii():
-        return len(text.encode().translate(None, _ASCII_CONTROLS)) == len(text)
-    return clean_exposed(text).text == text
 
 
 def _opened(ward: Ward | None) -> Ward:

@@ -49,6 +49,8 @@ class Ward:
         self._waiters: deque[_Waiter] = deque()
         self._failed_starts = 0
         self._refill: asyncio.TimerHandle | None = None
+        self._first_key: SiteKey | None = None
+        self._may_need_spares = options.by is GuestSharing.DOCUMENT
         self._is_closed = False
 
     async def start(self) -> None:
@@ -71,6 +73,7 @@ class Ward:
         """The decoded answer of a guest that serves that key and no other. Raises as Inmate.ask does."""
         if self._is_closed:
             raise GuestFailed(Code.JAIL_UNAVAILABLE, "the jail is closed")
+        self._note_key(key)
         waiter = _Waiter(key, asyncio.get_running_loop().create_future())
         self._waiters.append(waiter)
         self._dispatch()
@@ -92,6 +95,13 @@ class Ward:
             self._retire(inmate)
         while self._starting or self._cleaning:
             await asyncio.gather(*self._starting, *self._cleaning, return_exceptions=True)
+
+    def _note_key(self, key: SiteKey) -> None:
+        """A spare is for the next site: where only one is ever read, as in most crawls, none is started."""
+        if self._first_key is None:
+            self._first_key = key
+        elif key != self._first_key:
+            self._may_need_spares = True
 
     async def _await_turn(self, waiter: _Waiter) -> Inmate:
         try:
@@ -122,7 +132,7 @@ class Ward:
         self._serve_by_untouched()
         if self._waiters:
             self._make_guests()
-        elif self._options.spares_per_role and self._refill is None:
+        elif self._may_need_spares and self._options.spares_per_role and self._refill is None:
             self._refill = asyncio.get_running_loop().call_later(self._refill_delay(), self._on_refill)
 
     def _give_up_for_the_patient(self) -> None:

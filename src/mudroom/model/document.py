@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from mudroom.errors import Code, Reason
 from mudroom.model.text import SecurityText
@@ -13,9 +14,11 @@ from mudroom.model.vocabulary import Initiator, Isolation, Severity, View, Warni
 __all__ = ["BlockedDocument", "ExtractedDocument", "Hop", "Link", "Provenance", "UntrustedDocument"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
-    """A link of a document, as written; judged by `address` before anyone follows it."""
+class Link(NamedTuple):
+    """A link of a document, as written; judged by `address` before anyone follows it.
+
+    A tuple, since a page has hundreds of them.
+    """
 
     untrusted_href: str
     is_nofollow: bool = False

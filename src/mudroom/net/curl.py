@@ -135,6 +135,8 @@ class CurlTransport:
         self._note = proxy_note(environ)
         self._partitions: OrderedDict[str, _Partition] = OrderedDict()
         self._bundles: dict[str, bytes] = {}
+        self._last_addresses: tuple[IPAddress, ...] = ()
+        self._last_texts: tuple[str, ...] = ()
         self._is_closed = False
 
     def open(self, request: WireRequest) -> _Opening:
@@ -159,12 +161,18 @@ class CurlTransport:
         bundle = None if request.ca_file is None else self._bundle(request.ca_file)
         loop = asyncio.get_running_loop()
         partition = self._partition(request.partition, loop)
-        addresses = tuple(map(str, request.addresses))
+        addresses = self._texts_of(request.addresses)
         if len(addresses) > 1:
             addresses = _in_turn(request.addresses, partition.warm.get(request.url.origin))
         exchange = Exchange(request, addresses, partition, loop, bundle)
         partition.exchanges.add(exchange)
         return partition, exchange
+
+    def _texts_of(self, addresses: tuple[IPAddress, ...]) -> tuple[str, ...]:
+        """The addresses as text; those of the last request are kept, since most requests follow their like."""
+        if addresses is not self._last_addresses:
+            self._last_addresses, self._last_texts = addresses, tuple(map(str, addresses))
+        return self._last_texts
 
     def _partition(self, name: str, loop: asyncio.AbstractEventLoop) -> _Partition:
         partition = self._partitions.get(name)

@@ -28,10 +28,12 @@ from mudroom.wire.frame import (
 )
 from mudroom.wire.limits import AnswerLimits
 from mudroom.wire.scanning import (
+    EncodedScan,
     decode_scan_report,
     decode_scan_request,
     digest_payload,
     digest_scan_request,
+    encode_once,
     encode_scan_report,
     encode_scan_request,
 )
@@ -40,6 +42,7 @@ __all__ = [
     "HEADER_BYTES",
     "NONCE_BYTES",
     "AnswerLimits",
+    "EncodedScan",
     "ExtractOrder",
     "FrameHeader",
     "FrameKind",
@@ -58,6 +61,7 @@ __all__ = [
     "encode_extracted",
     "encode_failure",
     "encode_hello",
+    "encode_once",
     "encode_ready",
     "encode_scan_report",
     "encode_scan_request",

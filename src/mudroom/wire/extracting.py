@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 
 from mudroom.model import ExtractedDocument, Link, View, WarningCode
 from mudroom.wire.codec import PayloadReader, PayloadWriter
@@ -181,9 +182,6 @@ def _take_links(reader: PayloadReader, limits: AnswerLimits) -> tuple[Link, ...]
         raise refuse("links that do not fill their text")
     if max(lengths, default=0) > limits.max_url_bytes:
         raise refuse("a link longer than is read")
-    links: list[Link] = []
-    start = 0
-    for length, flag in zip(lengths, flags, strict=True):
-        links.append(Link(untrusted_href=text[start : start + length], is_nofollow=flag == 1))
-        start += length
-    return tuple(links)
+    ends = tuple(accumulate(lengths))
+    hrefs = (text[start:end] for start, end in zip((0, *ends), ends, strict=False))
+    return tuple(map(Link, hrefs, map(bool, flags)))

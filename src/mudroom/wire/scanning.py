@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import dataclass, field
 
 from mudroom.model import (
     Channel,
@@ -21,10 +22,12 @@ from mudroom.wire.frame import refuse
 from mudroom.wire.limits import AnswerLimits
 
 __all__ = [
+    "EncodedScan",
     "decode_scan_report",
     "decode_scan_request",
     "digest_payload",
     "digest_scan_request",
+    "encode_once",
     "encode_scan_report",
     "encode_scan_request",
 ]
@@ -51,11 +54,34 @@ _MAX_EXPOSED = 1024
 _MAX_LINE = 2**32 - 1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedScan(ScanRequest):
+    """A request and its payload, encoded once: for the scanner, and to check what it answers."""
+
+    payload: bytes = field(repr=False, compare=False)
+
+    def digest(self, request: ScanRequest) -> str:
+        """As `digest_scan_request`. The very same texts, which nothing can change, are not encoded again."""
+        is_same = request.exposed is self.exposed and request.security_text is self.security_text
+        return digest_payload(self.payload) if is_same else digest_scan_request(request)
+
+
+def encode_once(request: ScanRequest) -> EncodedScan:
+    """The request with its payload. Raises UnicodeEncodeError as `encode_scan_request`."""
+    return EncodedScan(
+        exposed=request.exposed,
+        security_text=request.security_text,
+        payload=encode_scan_request(request),
+    )
+
+
 def encode_scan_request(request: ScanRequest) -> bytes:
     """The payload that asks for a scan; the same request always gives the same bytes.
 
     Raises: UnicodeEncodeError on a lone surrogate in an exposed text.
     """
+    if isinstance(request, EncodedScan):
+        return request.payload
     writer = PayloadWriter()
     writer.put_u32(len(request.exposed))
     for exposed in request.exposed:
