@@ -323,6 +323,19 @@ def test_a_download_is_a_whole_file_or_none(mudroom: CommandLine) -> None:
     assert sorted(path.name for path in mudroom.folder.iterdir()) == ["data.csv", "old"]
 
 
+def test_nothing_is_downloaded_onto_a_terminal(mudroom: CommandLine, site: SiteServer) -> None:
+    hits = site.hit_count("/data.csv")
+    ours, theirs = os.openpty()
+    try:
+        process = mudroom.start("download", mudroom.url("/data.csv"), "-o", "-", stdout=theirs)
+        _, err = process.communicate(timeout=60)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert (process.returncode, b"standard output is a terminal" in err) == (2, True)
+    assert site.hit_count("/data.csv") == hits
+
+
 def test_output_that_cannot_be_written_is_one_sentence(mudroom: CommandLine) -> None:
     with Path("/dev/full").open("wb") as full:
         process = mudroom.start("open", mudroom.url("/next"), "-q", stdout=full)
@@ -371,6 +384,14 @@ def test_the_doctor_names_each_check(mudroom: CommandLine) -> None:
     broken = mudroom("doctor", "--json")
     assert {check["name"]: check["state"] for check in broken.json()["checks"]}["settings"] == "missing"
     assert broken.status == 1
+
+
+def test_the_doctor_says_that_secrets_of_tls_are_not_written(mudroom: CommandLine) -> None:
+    mudroom.extra["SSLKEYLOGFILE"] = str(mudroom.workspace.parent / "secrets")
+    ran = mudroom("doctor", "--json")
+    [check] = [check for check in ran.json()["checks"] if check["name"] == "TLS secrets"]
+    assert (check["state"], "SSLKEYLOGFILE is set, and ignored" in check["detail"]) == ("ok", True)
+    assert ran.status == 0
 
 
 def test_help_is_quick_because_it_loads_nothing_heavy(mudroom: CommandLine) -> None:

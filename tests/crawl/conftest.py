@@ -163,7 +163,7 @@ class ScriptedIntake:
         url = first
         while True:
             assert request.gate is not None
-            await request.gate(url)
+            await request.gate(url, request.scope)
             self.starts.append((self.time.monotonic(), url.normalized))
             page = self.site(url.normalized) if callable(self.site) else self.site.get(url.normalized)
             page = page or Page(kind=OutcomeKind.FAILED, status=404)
@@ -285,18 +285,14 @@ class ScriptedRobots:
         self.modes.append(mode)
         return self
 
-    def for_page(self, scope: object) -> Callable[[Any], Any]:
+    async def check(self, url: Any, scope: object) -> None:
         self.scopes.append(scope)
-
-        async def check(url: Any) -> None:
-            if self.modes[-1] is RobotsMode.IGNORE:
-                return
-            if self.unavailable:
-                raise EgressRefused(Code.ROBOTS_UNAVAILABLE, "robots.txt could not be read")
-            if url.normalized in self.denied:
-                raise EgressRefused(Code.ROBOTS_DENIED, "robots.txt asks robots to stay away")
-
-        return check
+        if self.modes[-1] is RobotsMode.IGNORE:
+            return
+        if self.unavailable:
+            raise EgressRefused(Code.ROBOTS_UNAVAILABLE, "robots.txt could not be read")
+        if url.normalized in self.denied:
+            raise EgressRefused(Code.ROBOTS_DENIED, "robots.txt asks robots to stay away")
 
     def crawl_delay_seconds(self, origin: str) -> float | None:
         return self.delays.get(origin)

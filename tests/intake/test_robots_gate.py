@@ -377,14 +377,18 @@ async def test_the_origins_remembered_are_bounded(house: Callable[..., House]) -
     assert len(built.fetcher.requests) == 6
 
 
-async def test_a_pages_exceptions_cover_its_own_origin_and_none_that_a_redirect_leads_to(
-    house: Callable[..., House],
-) -> None:
+async def test_a_file_is_asked_for_with_the_exceptions_of_its_hop(house: Callable[..., House]) -> None:
     built = house(Answer(body=b""))
-    check_hop = built.gates.open_gate("crawl_1", RobotsMode.OBEY).for_page(OPERATOR)
-    for target in ("http://a.example/", "http://a.example/moved", "http://intern.example/"):
-        await check_hop(url(target))
+    gate = built.gates.open_gate("crawl_1", RobotsMode.OBEY)
+    inside = ExceptionScope.of("10.0.0.0/8")
+    for target, scope in (
+        ("http://a.example/", OPERATOR),
+        ("http://b.intern.example/", inside),
+        ("http://c.example/", NONE),
+    ):
+        await gate.check(url(target), scope)
     assert [(request.url, request.initiator_scope) for request in built.fetcher.requests] == [
         ("http://a.example/robots.txt", OPERATOR),
-        ("http://intern.example/robots.txt", NONE),
+        ("http://b.intern.example/robots.txt", inside),
+        ("http://c.example/robots.txt", NONE),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,8 @@ def command(
     mudroom download https://example.org/data.csv -o table.csv
     mudroom download https://example.org/data.csv -o - | wc -c
 
-    A file appears under its name only when it is whole, and replaces one that exists.
+    A file appears under its name only when it is whole, and replaces one that exists;
+    devices and pipes are written through. Nothing is written to a terminal.
 
     Exit status: 0 all came, 1 one or more did not, 3 one or more were refused.
     """
@@ -75,6 +77,11 @@ def command(
         raise click.UsageError("-o takes one URL; use -O for several")
     if output == "-" and as_json:
         raise click.UsageError("--json and -o - both want standard output")
+    if output == "-" and sys.stdout.isatty():
+        raise click.UsageError(
+            "standard output is a terminal, which would obey what stands in the bytes; "
+            "name a file with -o FILE, or pipe them"
+        )
     common = CommonOptions.current()
     options = NetworkOptions.read(**network)
     targets = [complete_url(url) for url in urls]

@@ -1,7 +1,8 @@
-"""Where downloaded bytes go: to standard output, or to a file that appears only when it is whole."""
+"""Where downloaded bytes go: to standard output, to a device or pipe, or to a file that appears when whole."""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import stat
@@ -17,6 +18,9 @@ from mudroom.errors import Code, StoreFailed
 __all__ = ["Destination", "FileDestination", "StreamDestination"]
 
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+# Not blocking: a reader that is slow, or not there yet, must not keep Ctrl-C from being heard.
+_THROUGH = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_READER_PAUSE_SECONDS = 0.05
 
 
 class Destination(Protocol):
@@ -51,7 +55,7 @@ class StreamDestination:
 
 
 class FileDestination:
-    """A file, written under a temporary name beside its own and then moved."""
+    """A file, written under a temporary name beside its own and then moved; or what no file may replace."""
 
     def __init__(self, target: Path) -> None:
         self._target = target
@@ -61,9 +65,11 @@ class FileDestination:
     async def take(self, chunks: AsyncIterator[bytes]) -> int:
         """The body under its name, or nothing at all; a link at its name is replaced, not followed.
 
-        Writing blocks the loop for as long as the page cache takes; here nothing else waits on it.
+        Except for devices and pipes, which are written as the body comes and stay what they are. Writing a
+        file blocks the loop for as long as the page cache takes; here nothing else waits on it.
         """
-        self._check_name()
+        if self._leads_through():
+            return await self._pass_through(chunks)
         temporary = self._open_temporary()
         try:
             with temporary:
@@ -75,20 +81,46 @@ class FileDestination:
             _remove(temporary.name)
         return size
 
-    def _check_name(self) -> None:
-        """Raises StoreFailed where a file of this name cannot come to be, before the body is read."""
+    def _leads_through(self) -> bool:
+        """Whether a device or pipe has this name, itself or behind a link.
+
+        Raises StoreFailed where a file of this name cannot come to be, before the body is read.
+        """
         try:
-            status = os.lstat(self._target)
+            mode = os.lstat(self._target).st_mode
+            if stat.S_ISLNK(mode):
+                mode = self._target.stat().st_mode
         except FileNotFoundError:
-            return
+            return False
         except OSError as error:
             raise _fail(self._target, error) from error
-        if stat.S_ISDIR(status.st_mode):
+        if stat.S_ISDIR(mode):
             raise StoreFailed(Code.STORE_UNAVAILABLE, f"{self._target} is a folder; name a file in it")
-        if not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
-            # Moving a file there would put it in the place of the device itself.
-            what = "is a device or a pipe; write to it with -o - and a redirection"
-            raise StoreFailed(Code.STORE_UNAVAILABLE, f"{self._target} {what}")
+        if stat.S_ISSOCK(mode):
+            raise StoreFailed(
+                Code.STORE_UNAVAILABLE, f"{self._target} is a socket; name a file, or pipe -o - into it"
+            )
+        return not stat.S_ISREG(mode) or _names_what_is_open(self._target)
+
+    async def _pass_through(self, chunks: AsyncIterator[bytes]) -> int:
+        """The bytes as they come; what was written of a body that breaks off cannot be taken back."""
+        size = 0
+        try:
+            descriptor = await _open_through(self._target)
+            try:
+                if os.isatty(descriptor):
+                    raise StoreFailed(
+                        Code.STORE_UNAVAILABLE,
+                        f"{self._target} is a terminal, which would obey what stands in the bytes; name a file",
+                    )
+                async for chunk in chunks:
+                    await _write_all(descriptor, chunk)
+                    size += len(chunk)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise _fail(self._target, error) from error
+        return size
 
     def _open_temporary(self) -> IO[bytes]:
         try:
@@ -97,6 +129,47 @@ class FileDestination:
             )
         except OSError as error:
             raise _fail(self._target, error) from error
+
+
+def _names_what_is_open(target: Path) -> bool:
+    """Whether the name is one of those that the system gives to open files, as /dev/stdout is."""
+    parent = Path(os.path.realpath(target.parent))
+    return parent == Path("/dev") or parent.parts[:2] == ("/", "proc")
+
+
+async def _open_through(target: Path) -> int:
+    """A descriptor of a device, or of a pipe once somebody reads it. Raises OSError."""
+    while True:
+        try:
+            return os.open(target, _THROUGH)
+        except OSError as error:
+            if error.errno != errno.ENXIO or not _is_pipe(target):
+                raise
+        await asyncio.sleep(_READER_PAUSE_SECONDS)
+
+
+def _is_pipe(target: Path) -> bool:
+    return stat.S_ISFIFO(target.stat().st_mode)
+
+
+async def _write_all(descriptor: int, data: bytes) -> None:
+    """All of the data, at the pace of whoever reads it. Raises OSError."""
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(descriptor, rest) :]
+        except BlockingIOError:
+            await _until_writable(descriptor)
+
+
+async def _until_writable(descriptor: int) -> None:
+    loop = asyncio.get_running_loop()
+    is_writable = asyncio.Event()
+    loop.add_writer(descriptor, is_writable.set)
+    try:
+        await is_writable.wait()
+    finally:
+        loop.remove_writer(descriptor)
 
 
 def _fail(target: Path, error: OSError) -> StoreFailed:

@@ -71,7 +71,6 @@ class VisitPlanner:
             frontier=self._frontier,
             manners=self._manners,
             robots=self._robots,
-            robots_check=self._robots.for_page(attempt.entry.scope),
             clock=self._parts.clock,
             sleep=self._parts.sleep,
             delay_seconds=self.choose_delay(attempt.entry.origin),

@@ -10,19 +10,20 @@ from mudroom.extract.security import SecurityCollector
 from mudroom.extract.tree import Element
 from mudroom.model import Channel, Hiding
 
-__all__ = ["AttributeReader"]
+__all__ = ["HIDING_ATTRIBUTES", "AttributeReader"]
 
-_CHANNELS = {
+HIDING_ATTRIBUTES = frozenset({"style", "hidden", "popover", "color"})
+"""Without these an element is hidden by style sheets or not at all."""
+
+_NONE, _NOT_RENDERED = Hiding.NONE, Hiding.NOT_RENDERED
+_WORDY = {
+    **dict.fromkeys(("title", "aria-label", "aria-description", "summary"), Channel.ATTRIBUTE),
+    **dict.fromkeys(("placeholder", "value", "label"), Channel.FORM),
     "alt": Channel.ALT,
-    "placeholder": Channel.FORM,
-    "value": Channel.FORM,
-    "label": Channel.FORM,
     "content": Channel.META,
 }
+"""Attributes whose every value is words; of others, what is long or has a blank."""
 _SEEN = frozenset({"alt", "title", "placeholder", "value", "label"})
-_ALWAYS = frozenset(
-    {"alt", "title", "placeholder", "aria-label", "aria-description", "summary", "content", "label", "value"}
-)
 _QUIET = frozenset({"style", "hidden", "inert", "bgcolor", "color", "popover", "srcdoc"})
 _REVIVABLE = frozenset({Hiding.VISIBILITY_HIDDEN, Hiding.FONT_SIZE, Hiding.COLOUR})
 _MAX_ANCESTORS = 64
@@ -64,13 +65,15 @@ class AttributeReader:
             if name in _QUIET:
                 continue
             value = element.attr(name) or ""
-            if len(value) < _MIN_WORD and " " not in value and name not in _ALWAYS:
-                continue
-            if name == "value" and not any(char.isalpha() for char in value):
+            channel = _WORDY.get(name)
+            if channel is None:
+                if len(value) < _MIN_WORD and " " not in value:
+                    continue
+                channel = Channel.SCRIPT if name.startswith("on") else Channel.ATTRIBUTE
+            elif name == "value" and not any(map(str.isalpha, value)):
                 continue
             self.seen.add(value)
-            channel = Channel.SCRIPT if name.startswith("on") else _CHANNELS.get(name, Channel.ATTRIBUTE)
-            own = hiding if hiding or name in _SEEN else Hiding.NOT_RENDERED
+            own = hiding or (_NONE if name in _SEEN else _NOT_RENDERED)
             self._security.add(channel, own, element.source_line or 0, value)
 
     def _own_hiding(self, element: Element, inline: StyleVerdict | None) -> Hiding:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mudroom.extract.reader import Closer, TreeReader, skip
+from mudroom.extract.blocks import Closer
+from mudroom.extract.reader import TreeReader, skip
 from mudroom.extract.tables import CapturedCell, CapturedTable
 from mudroom.extract.tree import Element
 from mudroom.model import Channel

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum, unique
-from typing import NamedTuple
-
-from mudroom.extract.escape import escape_destination
+from typing import NamedTuple, final
 
 __all__ = [
     "BREAK",
@@ -23,8 +21,8 @@ __all__ = [
     "Edge",
     "Inline",
     "Mark",
-    "make_edges",
-    "open_mark",
+    "end_of",
+    "end_of_link",
 ]
 
 
@@ -45,57 +43,64 @@ class Mark(IntEnum):
 OPENS, CLOSES = "\x01", "\x02"
 """What edges are in joined text; no display text holds either, for it is cleaned."""
 _LINK = Mark.LINK
-_DELIMITERS = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.STRIKE: "~~", Mark.CODE: "`"}
+_DELIMITERS = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.STRIKE: "~~", Mark.CODE: "`", Mark.LINK: "["}
 _SIGNS = {Mark.STRONG: "S", Mark.EMPHASIS: "E", Mark.CODE: "C", Mark.LINK: "L"}
 
 
+@final
 class Edge(str):
     """Where a mark begins or ends among inline text.
 
     As a string it is the one character that stands for it, so that a run with its edges is joined in one call.
     """
 
-    __slots__ = ("href", "is_open", "mark", "markdown", "partner", "sign")
+    __slots__ = ("is_open", "mark", "markdown", "partner", "sign")
 
     mark: Mark
     is_open: bool
-    href: str
-    """For a LINK: its absolute destination, judged by scheme; empty where it is not followed."""
     markdown: str
     """Its delimiter, where one may stand."""
     sign: str
     """A letter that tells mark and side, for patterns of edges: small where it closes, ? for rare marks."""
     partner: Edge
-    """The other side of the same mark."""
-
-    def __new__(cls, mark: Mark, *, is_open: bool, href: str = "") -> Edge:
-        edge = str.__new__(cls, OPENS if is_open else CLOSES)
-        edge.mark, edge.is_open, edge.href = mark, is_open, href
-        edge.markdown = _DELIMITERS.get(mark, "")
-        if mark is _LINK:
-            edge.markdown = "[" if is_open else f"]({escape_destination(href)})"
-        sign = _SIGNS.get(mark, "?")
-        edge.sign = sign if is_open else sign.lower()
-        return edge
+    """The other side of the same mark; of links, any beginning for any end."""
 
 
-def make_edges(mark: Mark, href: str = "") -> Edge:
-    """The beginning of a mark, with its end as partner."""
-    begin, end = Edge(mark, is_open=True, href=href), Edge(mark, is_open=False, href=href)
+def _edge(mark: Mark, markdown: str, *, is_open: bool) -> Edge:
+    edge = Edge(OPENS if is_open else CLOSES)
+    edge.mark, edge.is_open, edge.markdown = mark, is_open, markdown
+    sign = _SIGNS.get(mark, "?")
+    edge.sign = sign if is_open else sign.lower()
+    return edge
+
+
+def _end_of(mark: Mark) -> Edge:
+    """The end of a mark, with its beginning as partner."""
+    delimiter = _DELIMITERS.get(mark, "")
+    begin, end = _edge(mark, delimiter, is_open=True), _edge(mark, delimiter, is_open=False)
     begin.partner, end.partner = end, begin
-    return begin
+    return end
 
 
-BREAK = make_edges(Mark.BREAK)
-_OPEN = {mark: make_edges(mark) for mark in Mark}
+def end_of_link(destination: str) -> Edge:
+    """The end of a link to an absolute URL, which was judged by its scheme and escaped for Markdown."""
+    edge = Edge(CLOSES)
+    edge.mark, edge.is_open, edge.sign, edge.partner = _LINK, False, "l", _LINK_BEGIN
+    edge.markdown = f"]({destination})"
+    return edge
+
+
+_ENDS = {mark: _end_of(mark) for mark in Mark}
+_LINK_BEGIN = _ENDS[_LINK].partner
+BREAK = _ENDS[Mark.BREAK].partner
 
 Inline = Sequence[str]
 """Text as written (whitespace not yet collapsed) and the edges of marks, in order."""
 
 
-def open_mark(mark: Mark) -> Edge:
-    """The beginning of a mark."""
-    return _OPEN[mark]
+def end_of(mark: Mark) -> Edge:
+    """The end of a mark; its beginning is its partner."""
+    return _ENDS[mark]
 
 
 @unique

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import islice
 
+from mudroom.extract.blocks import Closer
 from mudroom.extract.cells import caption, cell, input_control, integer, row, select_control, spaced, table
 from mudroom.extract.declarations import judge_declarations
-from mudroom.extract.display import BREAK, Edge, Mark, make_edges, open_mark
-from mudroom.extract.reader import Closer, Handler, Handlers, TreeReader, skip
+from mudroom.extract.display import BREAK, Edge, Mark, end_of
+from mudroom.extract.reader import Handler, Handlers, TreeReader, skip
 from mudroom.extract.tags import BLOCKS, HEADINGS, MARKS, VOID_FALLBACKS, pick_language
 from mudroom.extract.tree import Element, Node, XPath
 from mudroom.extract.unseen import (
@@ -53,23 +54,23 @@ def _heading(reader: TreeReader, element: Element) -> Closer:
     return end
 
 
-def _mark(reader: TreeReader, element: Element) -> Closer | None:
-    return reader.begin_mark(open_mark(MARKS[element.tag]))
-
-
-def _anchor(reader: TreeReader, element: Element) -> Closer | None:
+def _anchor(reader: TreeReader, element: Element) -> Closer | Edge | None:
     href = element.attr("href")
     if href is None:
         return None
-    note_link(reader, element, href)
-    if href[:1] == "#":
-        return skip if element.text.strip() in _ANCHOR_SIGNS and not element.find("img") else None
-    shown = reader.links.shown(href)
-    if not shown:
-        return None
+    end = reader.links.repeatable.get(href)
+    if end is None:
+        if href[:1] == "#":
+            if "%" in href or ":" in href:
+                note_link(reader, element, href)
+            return skip if element.text.strip() in _ANCHOR_SIGNS and not element.find("img") else None
+        note_link(reader, element, href)
+        end = reader.links.mark(href)
+        if end is None:
+            return None
     if reader.is_behind_link():
         reader.put(" ", element)
-    return reader.begin_mark(make_edges(Mark.LINK, shown))
+    return end
 
 
 def _break(reader: TreeReader, element: Element) -> Closer:
@@ -112,7 +113,8 @@ def _list(reader: TreeReader, element: Element) -> Closer:
 
 def _item(reader: TreeReader, element: Element) -> Closer:
     if reader.is_in_list():
-        reader.open_item(integer(element.attr("value"), -1, 0, _MAX_NUMBER))
+        value = element.attr("value")
+        reader.open_item(-1 if value is None else integer(value, -1, 0, _MAX_NUMBER))
         return reader.close_item
     reader.open_list(-1)
     reader.open_item()
@@ -214,7 +216,7 @@ def _details(reader: TreeReader, element: Element) -> Closer:
 def _summary(reader: TreeReader, _element: Element) -> Closer:
     reader.flush()
     before, reader.shown_as = reader.shown_as, Hiding.NONE
-    end_mark = reader.begin_mark(open_mark(Mark.STRONG))
+    end_mark = reader.begin_mark(end_of(Mark.STRONG))
 
     def end() -> None:
         if end_mark:
@@ -300,7 +302,7 @@ HANDLERS = Handlers(
     visible={
         **dict.fromkeys(BLOCKS, _block),
         **dict.fromkeys(HEADINGS, _heading),
-        **dict.fromkeys(MARKS, _mark),
+        **{tag: end_of(mark) for tag, mark in MARKS.items()},
         **dict.fromkeys(("ul", "ol", "menu", "dir", "dl"), _list),
         **dict.fromkeys(("pre", "listing", "xmp", "plaintext"), _preformatted),
         **dict.fromkeys(("td", "th"), cell),

@@ -92,7 +92,7 @@ def _applies(style: Element) -> bool:
 
 def _collect_long_values(document: Document, security: SecurityCollector, seen: set[str]) -> None:
     """Long values of attributes that hold no words by their name: a model that reads the source sees them too."""
-    values = document.xpath(f"//@*[string-length() > {_LONG_VALUE}]")
+    values = document.xpath(f"descendant::*/@*[string-length() > {_LONG_VALUE}]")
     for value in values if isinstance(values, list) else ():
         text = str(value)
         if " " in text and text not in seen:

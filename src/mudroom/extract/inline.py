@@ -11,8 +11,11 @@ from mudroom.extract.escape import code_span, escape_line_start, escape_text, ne
 __all__ = ["inline_markdown", "inline_text"]
 
 _EDGE = OPENS
-_TROUBLE = (f"{OPENS} ", f" {CLOSES}", OPENS + CLOSES, CLOSES + OPENS)
-_PLAIN_PATTERN = re.compile(r"(?:Cc|Ee|Ss|L(?:Cc|Ee|Ss)*l){0,1000}")
+_BLANK_BEHIND_BEGINS = re.compile(f"({OPENS}+) ")
+_BLANK_BEFORE_ENDS = re.compile(f" ({CLOSES}+)")
+_BEGINS_BLANK, _ENDS_BLANK, _IS_EMPTY, _TOUCHES = f"{OPENS} ", f" {CLOSES}", OPENS + CLOSES, CLOSES + OPENS
+_PLAIN_PATTERN = re.compile(r"(?:Cc|Ee|Ss|L(?:Cc|Ee|Ss)*l)*+")
+_MAX_PATTERN = 200  # edges; patterns are remembered, so they must be short
 # Members bound once: a look-up on an enum costs as much as the comparison it serves.
 _CODE, _LINK, _BREAK, _SUP, _SUB = Mark.CODE, Mark.LINK, Mark.BREAK, Mark.SUP, Mark.SUB
 _SCRIPTS = {_SUP, _SUB}
@@ -34,9 +37,8 @@ def inline_markdown(inline: Inline, *, is_line: bool = False, in_table: bool = F
     if len(inline) == 1 and type(inline[0]) is str:
         text = escape_text(" ".join(inline[0].split()))
     else:
-        text = _render_plainly(inline)
-        if text is None:
-            text = _MarkdownRun(is_line=is_line or in_table).render(inline)
+        plain = _render_plainly(inline)
+        text = _MarkdownRun(is_line=is_line or in_table).render(inline) if plain is None else plain
     if in_table:
         return text.replace("|", "\\|") if "|" in text else text
     if "\n" in text:
@@ -45,31 +47,44 @@ def inline_markdown(inline: Inline, *, is_line: bool = False, in_table: bool = F
 
 
 def _render_plainly(inline: Inline) -> str | None:
-    """Inline text whose marks stand as Markdown wants them, which most do; None where a thing must be moved."""
+    """Inline text whose marks stand as Markdown wants them, which most do; None for the few others."""
     joined = " ".join("".join(inline).split())
-    if any(trouble in joined for trouble in _TROUBLE):
+    if _BEGINS_BLANK in joined or _ENDS_BLANK in joined:
+        if needs_escape(joined):
+            return None
+        joined = " ".join(_BLANK_BEFORE_ENDS.sub(r"\1 ", _BLANK_BEHIND_BEGINS.sub(r" \1", joined)).split())
+    if _IS_EMPTY in joined or _TOUCHES in joined:
         return None
     edges = [part for part in inline if type(part) is Edge]
-    if not edges:
-        return escape_text(joined)
     pattern = "".join([edge.sign for edge in edges])
-    if not _is_plain(pattern):
+    if len(pattern) > _MAX_PATTERN or not _is_plain(pattern):
         return None
     segments = joined.replace(CLOSES, OPENS).split(OPENS)
-    if "E" in pattern or "S" in pattern:
-        for sign, segment in zip(pattern, segments[1:], strict=True):
-            if sign in "ES" and not (segment[0].isalnum() and segment[-1].isalnum()):
-                return None
+    if ("E" in pattern or "S" in pattern) and not _marks_stand(pattern, segments):
+        return None
     if needs_escape(joined):
         if "`" in joined:
             return None
-        for index, sign in enumerate(f"-{pattern}"):
-            if sign != "C":
-                segments[index] = escape_text(segments[index])
+        segments = [
+            segment if sign == "C" else escape_text(segment)
+            for sign, segment in zip(f"-{pattern}", segments, strict=True)
+        ]
     whole = [""] * (len(segments) + len(edges))
     whole[::2] = segments
     whole[1::2] = [edge.markdown for edge in edges]
     return "".join(whole)
+
+
+def _marks_stand(pattern: str, segments: list[str]) -> bool:
+    """Whether emphasis around a segment of text is read as emphasis; no for what takes a closer look."""
+    for index, sign in enumerate(pattern, 1):
+        if sign in "ES":
+            text, before, after = segments[index], segments[index - 1], segments[index + 1]
+            if not text[0].isalnum() and (before[-1:].isalnum() or (not before and index > 1)):
+                return False
+            if not text[-1].isalnum() and (after[:1].isalnum() or (not after and index < len(pattern) - 1)):
+                return False
+    return True
 
 
 @lru_cache(maxsize=1024)
@@ -259,7 +274,7 @@ class _MarkdownRun:
         kept = self._kept_delimiters()
         texts: list[str] = []
         for index, part in enumerate(out):
-            if type(part) is str:
+            if type(part) is not Edge:
                 texts.append(part)
             elif part.mark is _BREAK:
                 texts.append("\\\n")
@@ -272,7 +287,7 @@ class _MarkdownRun:
         out, kept = self._out, set[int]()
         begun: dict[Mark, int] = {}
         for index, part in enumerate(out):
-            if type(part) is str or part.mark is _BREAK:
+            if type(part) is not Edge or part.mark is _BREAK:
                 continue
             if part.is_open:
                 begun[part.mark] = index
@@ -285,7 +300,7 @@ class _MarkdownRun:
 
 
 def _ends_blank(part: str) -> bool:
-    return part[-1] == " " if type(part) is str else part.mark is _BREAK
+    return part.mark is _BREAK if type(part) is Edge else part[-1] == " "
 
 
 def _neighbour(out: list[str], index: int, step: int) -> str:

@@ -12,6 +12,8 @@ from mudroom.extract.limits import limit_passed
 
 __all__ = ["RenderLeaf", "lay_out", "lay_out_table"]
 
+# Members bound once: a look-up on an enum costs as much as the comparison it serves.
+_OPEN_LIST, _OPEN_ITEM, _CLOSE = BlockKind.OPEN_LIST, BlockKind.OPEN_ITEM, BlockKind.CLOSE
 RenderLeaf = Callable[[Block], Sequence[str]]
 """The lines of one leaf; none where there is nothing to show. Lines hold no LF."""
 
@@ -66,7 +68,7 @@ class _Frame:
     __slots__ = ("blocks", "is_item", "is_loose", "lead", "marker", "number", "prefix")
 
     def __init__(
-        self, prefix: str, lead: str, *, is_item: bool = False, marker: str = "", number: int = -1
+        self, prefix: str, lead: str, marker: str = "", number: int = -1, *, is_item: bool = False
     ) -> None:
         self.prefix = prefix
         self.lead = lead
@@ -94,52 +96,57 @@ class _Layout:
 
     def write(self, block: Block) -> None:
         kind = block.kind
-        if kind < BlockKind.OPEN_LIST:
+        if kind < _OPEN_LIST:
             if lines := self._render_leaf(block):
                 self._emit(lines)
-        elif kind is BlockKind.CLOSE:
+        elif kind is _CLOSE:
             self._close()
-        elif kind is BlockKind.OPEN_ITEM:
-            self._open_item(block)
-        elif kind is BlockKind.OPEN_LIST:
-            self._open_list(block)
+        elif kind is _OPEN_ITEM:
+            self._open_item(block.number)
+        elif kind is _OPEN_LIST:
+            self._open_list(block.number)
         else:
             self._open_quote()
 
     def _emit(self, lines: Sequence[str]) -> None:
         out, prefix, frame = self.lines, self._prefix, self._frames[-1]
-        before = len(out)
         if self._gap:
-            out.append(prefix.rstrip())
-            frame.is_loose = frame.is_loose or frame.blocks > 0
-        out.append((self._lead or prefix) + lines[0])
+            bare = prefix.rstrip()
+            out.append(bare)
+            self._left -= len(bare) + 1
+            if frame.blocks:
+                frame.is_loose = True
+        first = (self._lead or prefix) + lines[0]
+        out.append(first)
+        self._left -= len(first) + 1
         if len(lines) > 1:
             bare = prefix.rstrip()
-            out.extend([prefix + line if line else bare for line in lines[1:]])
+            others = [prefix + line if line else bare for line in lines[1:]] if prefix else lines[1:]
+            out += others
+            self._left -= sum(map(len, others)) + len(others)
         self._lead = ""
         self._gap = True
         self._after_list = ""
         frame.blocks += 1
-        self._left -= sum(map(len, out[before:])) + len(out) - before
         if self._left < 0:
             raise limit_passed("its text is larger than is read")
 
-    def _open_list(self, block: Block) -> None:
+    def _open_list(self, number: int) -> None:
         frame = self._frames[-1]
-        if not self._lead and frame.is_item and frame.blocks == 1 and block.number in {-1, 1}:
+        if not self._lead and frame.is_item and frame.blocks == 1 and number in {-1, 1}:
             self._gap = False
-        marker, other = ("-", "*") if block.number < 0 else (".", ")")
+        marker, other = ("-", "*") if number < 0 else (".", ")")
         marker = other if self._after_list == marker else marker
-        self._frames.append(_Frame(self._prefix, self._lead, marker=marker, number=block.number))
+        self._frames.append(_Frame(self._prefix, self._lead, marker, number))
 
-    def _open_item(self, block: Block) -> None:
+    def _open_item(self, own_number: int) -> None:
         parent = self._frames[-1]
         self._frames.append(_Frame(self._prefix, self._lead, is_item=True))
         if len(self._frames) > _MAX_NESTING:
             return
         bullet = f"{parent.marker or '-'} "
         if parent.number >= 0:
-            number = min(block.number if block.number >= 0 else parent.number, _MAX_LIST_NUMBER)
+            number = min(own_number if own_number >= 0 else parent.number, _MAX_LIST_NUMBER)
             parent.number = number + 1
             bullet = f"{number}{bullet}"
         if parent.blocks:

@@ -11,19 +11,23 @@ from mudroom.extract.layout import lay_out, lay_out_table
 
 __all__ = ["render_markdown"]
 
+_PARAGRAPH = BlockKind.PARAGRAPH
+
 
 def render_markdown(blocks: Iterable[Block], max_chars: int) -> str:
     """Markdown of a display tree, ending in one LF; empty for an empty tree.
 
     Raises ContentRefused EXTRACTION_LIMIT when it grows beyond `max_chars`.
     """
-    text = lay_out(blocks, lambda block: _LEAVES[block.kind](block), max_chars)
+    text = lay_out(blocks, _leaf, max_chars)
     return escape_front(text) + "\n" if text else ""
 
 
-def _paragraph(block: Block) -> Sequence[str]:
+def _leaf(block: Block) -> Sequence[str]:
+    if block.kind is not _PARAGRAPH:
+        return _LEAVES[block.kind](block)
     text = inline_markdown(block.inline)
-    return text.split("\n") if text else ()
+    return text.split("\n") if "\n" in text else (text,) if text else ()
 
 
 def _heading(block: Block) -> Sequence[str]:
@@ -62,7 +66,6 @@ def _cell(cell: Cell | None) -> str:
 
 
 _LEAVES = {
-    BlockKind.PARAGRAPH: _paragraph,
     BlockKind.HEADING: _heading,
     BlockKind.CODE: _code,
     BlockKind.RULE: _rule,

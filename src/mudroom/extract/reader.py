@@ -1,35 +1,31 @@
 """A tree read twice in one walk: what a person sees goes to the display, every string to the collector.
 
-The walk is a loop over iterators, so depth costs nothing. Text runs of a block are joined before they are kept:
-a phrase is not split by the tags within it. Hidden text has a run of its own, and blocks inside hidden elements
-leave the visible run alone, as they do on a screen.
+The walk is a loop over iterators, so depth costs nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import IntEnum, unique
 
-from mudroom.extract.attributes import AttributeReader
+from mudroom.extract.attributes import HIDING_ATTRIBUTES, AttributeReader
+from mudroom.extract.blocks import BlockGatherer, Closer
 from mudroom.extract.builder import DisplayBuilder
-from mudroom.extract.display import Block, BlockKind, Edge, Mark
+from mudroom.extract.display import Edge
 from mudroom.extract.limits import ExtractLimits, limit_passed
 from mudroom.extract.links import LinkCollector
 from mudroom.extract.security import SecurityCollector
-from mudroom.extract.tables import CapturedTable
 from mudroom.extract.tags import BORING_ATTRIBUTES
 from mudroom.extract.tree import DocumentFragment, Element, Node, Text
 from mudroom.model import Channel, Hiding
 
-__all__ = ["Closer", "Container", "Handler", "Handlers", "TreeReader", "skip"]
+__all__ = ["Action", "Handler", "Handlers", "TreeReader", "skip"]
 
-Closer = Callable[[], None]
-Handler = Callable[["TreeReader", Element], Closer | None]
-"""What is done at an element: it returns what to do at its end, None where nothing is, `skip` to pass over it."""
-
-_MAX_MARKS = 16  # marks in marks; each is written again in every block below
-_UNCOUNTED = frozenset({Hiding.NONE, Hiding.NOT_RENDERED, Hiding.CLOSED_DETAILS})
+Handler = Callable[["TreeReader", Element], "Closer | Edge | None"]
+"""What is done at an element. It returns what to do at its end, the end of a mark around its content, None where
+there is neither, or `skip` to pass over it."""
+Action = Handler | Edge
+"""A handler, or the end of the mark that an element is without further ado."""
 
 
 def skip() -> None:
@@ -38,37 +34,15 @@ def skip() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handlers:
-    """Handlers by tag: in visible text, in verbatim text, in hidden text; and for nodes that are no elements."""
+    """Actions by tag: in visible text, in verbatim text, in hidden text; and for nodes that are no elements."""
 
-    visible: dict[str, Handler]
-    verbatim: dict[str, Handler]
-    hidden: dict[str, Handler]
+    visible: dict[str, Action]
+    verbatim: dict[str, Action]
+    hidden: dict[str, Action]
     other: Callable[[TreeReader, Node, Element | None], None]
 
 
-@unique
-class Container(IntEnum):
-    """What blocks stand in. A list item lingers behind its end: what follows in the list belongs to it."""
-
-    LIST = 1
-    ITEM = 2
-    LINGERING_ITEM = 3
-    QUOTE = 4
-    CELL = 5
-
-
-class _Run:
-    """Inline content gathered since the last edge of a block."""
-
-    __slots__ = ("element", "parts")
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.element: Element | None = None
-        """Where its first text stood, for the line."""
-
-
-class TreeReader:
+class TreeReader(BlockGatherer):
     """The state of one walk. Handlers change it through its methods; nothing else does."""
 
     def __init__(
@@ -80,34 +54,18 @@ class TreeReader:
         attributes: AttributeReader,
         limits: ExtractLimits,
     ) -> None:
-        self.display = display
-        self.security = security
-        self.links = links
+        super().__init__(display, security, links)
         self.embedded_left = limits.max_embedded_depth
         self.limits = limits
-        self.hiding = Hiding.NONE
-        self.shown_as = Hiding.NONE
-        """How text that is displayed is marked for the scanner: inside closed details it is not seen at once."""
-        self.channel = Channel.TEXT
-        self.heading = 0
-        self.tables: list[CapturedTable] = []
-        self.marks: list[Edge] = []
-        self.containers: list[Container] = []
         self.title: str | None = None
         self._attributes = attributes
         self._handlers = handlers
         self._table = handlers.visible
         self._shown_table = handlers.visible
-        self._visible = _Run()
-        self._hidden = _Run()
-        self._run = self._visible
         self._has_verdicts = attributes.has_verdicts
 
-    # The walk.
-
-    def read(self, root: Node) -> None:  # noqa: C901, PLR0912 - the hot loop: a call for each node would double its cost
+    def read(self, root: Node) -> None:  # noqa: C901, PLR0912, PLR0915 - the hot loop: a call for each node would double its cost
         """Read everything below a node. Raises ContentRefused EXTRACTION_LIMIT."""
-        enter, other = self._enter, self._handlers.other
         max_depth, left = self.limits.max_depth, self.limits.max_nodes
         stack: list[tuple[Iterator[Node], Closer | None, Element | None]] = []
         nodes: Iterator[Node] = iter(root)
@@ -124,27 +82,47 @@ class TreeReader:
                     run.parts.append(data)
                 elif type(node) is Element:
                     left -= 1
-                    inner = enter(node)
+                    attrs = node.attrs
+                    telling = None
+                    if attrs and (len(attrs) > 1 or "class" not in attrs):
+                        telling = [name for name in attrs if name not in BORING_ATTRIBUTES]
+                    if telling or self._has_verdicts:
+                        inner = self._enter(node, telling or [])
+                    else:
+                        action = self._table.get(node.tag)
+                        inner = action if action is None or type(action) is Edge else action(self, node)
                     if inner is skip:
                         continue
                     children = node.children
-                    if len(children) == 1 and type(child := children[0]) is Text:
+                    first = children[0] if len(children) == 1 else None
+                    source = node
+                    if type(first) is Element and first.tag == "span":
+                        source, first = self._within_span(node, first)
+                    if type(first) is Text:
                         # Most elements hold one string: the loop below would cost twice as much.
                         run = self._run
-                        run.element = run.element or node
-                        run.parts.append(child.data)
+                        if run.element is None:
+                            run.element = source
+                        if type(inner) is Edge:
+                            run.parts += (inner.partner, first.data, inner)
+                            continue
+                        run.parts.append(first.data)
                     elif children:
                         stack.append((nodes, closer, element))
-                        nodes, closer, element = iter(children), inner, node
+                        nodes, element = iter(children), node
+                        closer = self.begin_mark(inner) if type(inner) is Edge else inner
                         break
-                    if inner:
+                    elif type(inner) is Edge:
+                        self._run.parts += (inner.partner, inner)
+                        continue
+                    if inner is not None:
                         inner()
                 elif type(node) is DocumentFragment:
                     stack.append((nodes, closer, element))
                     nodes, closer = iter(node), None
                     break
                 else:
-                    other(self, node, element)
+                    self._handlers.other(self, node, element)
             else:
                 if closer:
                     closer()
@@ -155,36 +133,42 @@ class TreeReader:
                 raise limit_passed("it has too many elements, or nests them too deep")
         self.flush()
 
-    def _enter(self, element: Element) -> Closer | None:
-        attrs = element.attrs
-        if attrs:
-            for name in attrs:
-                if name not in BORING_ATTRIBUTES:
-                    hiding = self._read_attributes(element, [*attrs])
-                    break
-            else:
-                hiding = self._attributes.verdict(element, self.hiding) if self._has_verdicts else self.hiding
-            if hiding is not self.hiding:
-                return self._enter_changed(element, hiding)
-        handler = self._table.get(element.tag)
-        return handler(self, element) if handler else None
+    def _within_span(self, node: Element, span: Element) -> tuple[Element, Node]:
+        """The string in a span that says nothing itself, and where it stands; else the two as given."""
+        if len(span) == 1 and not self._has_verdicts and BORING_ATTRIBUTES.issuperset(span.attrs):
+            content = span[0]
+            if type(content) is Text:
+                return span, content
+        return node, span
 
-    def _read_attributes(self, element: Element, names: list[str]) -> Hiding:
-        if len(names) > self.limits.max_attributes:
+    def _enter(self, element: Element, telling: list[str]) -> Closer | Edge | None:
+        """Enter an element whose attributes may hold words or hide it."""
+        hiding = self.hiding
+        if len(element.attrs) > self.limits.max_attributes:
             raise limit_passed("an element has too many attributes")
-        hiding = self._attributes.verdict(element, self.hiding)
-        self._attributes.collect(element, [name for name in names if name not in BORING_ATTRIBUTES], hiding)
-        return hiding
+        if self._has_verdicts or not HIDING_ATTRIBUTES.isdisjoint(telling):
+            hiding = self._attributes.verdict(element, hiding)
+        if telling:
+            self._attributes.collect(element, telling, hiding)
+        if hiding is not self.hiding:
+            return self._enter_changed(element, hiding)
+        return self._enter_known(element)
+
+    def _enter_known(self, element: Element) -> Closer | Edge | None:
+        """Enter an element whose attributes were read."""
+        action = self._table.get(element.tag)
+        return action if action is None or type(action) is Edge else action(self, element)
 
     def _enter_changed(self, element: Element, hiding: Hiding) -> Closer | None:
         """Enter an element whose content is hidden otherwise than its surroundings, or not hidden any more."""
         leave = self.begin_hiding(hiding)
-        handler = self._table.get(element.tag)
-        inner = handler(self, element) if handler else None
-        if inner is skip or inner is None:
-            if inner is skip:
-                leave()
-                return skip
+        inner = self._enter_known(element)
+        if inner is skip:
+            leave()
+            return skip
+        if type(inner) is Edge:
+            inner = self.begin_mark(inner)
+        if inner is None:
             return leave
 
         def leave_both() -> None:
@@ -221,171 +205,3 @@ class TreeReader:
             self._table, self._shown_table = before
 
         return leave
-
-    # Inline content.
-
-    def put_edge(self, edge: Edge) -> None:
-        """The edge of a mark, in visible text."""
-        self._run.parts.append(edge)
-
-    def begin_mark(self, edge: Edge) -> Closer | None:
-        """Begin a mark that lasts until the end of its element, across blocks if need be."""
-        if len(self.marks) >= _MAX_MARKS:
-            return None
-        self.marks.append(edge)
-        self._run.parts.append(edge)
-        return self._end_mark
-
-    def _end_mark(self) -> None:
-        self._run.parts.append(self.marks.pop().partner)
-
-    def put(self, text: str, element: Element | None) -> None:
-        """A string that stands in the text itself, visible or hidden."""
-        if self._run.element is None:
-            self._run.element = element
-        self._run.parts.append(text)
-
-    def last_text(self) -> str:
-        """The string that the run ends with."""
-        last = self._run.parts[-1] if self._run.parts else ""
-        return last if type(last) is str else ""
-
-    def is_behind_link(self) -> bool:
-        """Whether a link has just ended, with nothing behind it."""
-        last = self._run.parts[-1] if self._run.parts else None
-        return isinstance(last, Edge) and last.mark is Mark.LINK and not last.is_open
-
-    def last_part(self) -> str | None:
-        """What the visible run ends with, blank strings aside."""
-        for part in reversed(self._visible.parts):
-            if not part.isspace():
-                return part
-        return None
-
-    def flush(self) -> None:
-        """The edge of a block: the run so far becomes a block, or a piece where text is hidden."""
-        if self.hiding:
-            self._flush_hidden()
-            return
-        run = self._visible
-        if not run.parts:
-            return
-        raw = self._take_raw(run)
-        parts, run.parts = run.parts, list(self.marks)
-        if raw is None:
-            return
-        if self.marks:
-            parts += [edge.partner for edge in reversed(self.marks)]
-        inline = self.display.inline(parts, raw)
-        self.ensure_item()
-        if self.heading:
-            self.display.heading(self.heading, inline)
-        else:
-            self.display.paragraph(inline)
-
-    def flush_code(self, language: str) -> None:
-        """The run so far becomes verbatim text."""
-        run = self._visible
-        text = "".join([part for part in run.parts if type(part) is str])
-        if text.strip():
-            line = (run.element.source_line if run.element else 0) or 0
-            self.security.add(Channel.CODE, self.shown_as, line, text)
-            self.ensure_item()
-            self.display.code(text.removeprefix("\n").rstrip(), language)
-        run.parts, run.element = list(self.marks), None
-
-    def _take_raw(self, run: _Run) -> str | None:
-        """The text of a run, kept for the scanner; None where there is none."""
-        parts = run.parts
-        element, run.element = run.element, None
-        raw = parts[0] if len(parts) == 1 else "".join([part for part in parts if type(part) is str])
-        if type(raw) is not str or not raw or raw.isspace():
-            return None
-        self.security.add(self.channel, self.shown_as, (element.source_line if element else 0) or 0, raw)
-        return raw
-
-    def _flush_hidden(self) -> None:
-        run = self._hidden
-        if not run.parts:
-            return
-        raw = "".join([part for part in run.parts if type(part) is str])
-        line = (run.element.source_line if run.element else 0) or 0
-        run.parts, run.element = [], None
-        if self.hiding not in _UNCOUNTED:
-            self.security.hidden_chars += len(raw.strip())
-        self.security.add(self.channel, self.hiding, line, raw)
-
-    # Containers.
-
-    def open_list(self, number: int) -> None:
-        """Begin a list: -1 for bullets, else its first number."""
-        self.flush()
-        self.display.open(BlockKind.OPEN_LIST, number)
-        self.containers.append(Container.LIST)
-
-    def close_list(self) -> None:
-        """End the list, and the item that lingers in it."""
-        self.flush()
-        self._close_lingering()
-        self.containers.pop()
-        self.display.close()
-
-    def open_item(self, number: int = -1) -> None:
-        """Begin an item of the innermost list."""
-        self.flush()
-        self._close_lingering()
-        self.display.open(BlockKind.OPEN_ITEM, number)
-        self.containers.append(Container.ITEM)
-
-    def close_item(self) -> None:
-        """End an item; it lingers, for what stands in a list between items."""
-        self.flush()
-        self.containers[-1] = Container.LINGERING_ITEM
-
-    def resume_item(self) -> None:
-        """Go on in the item that ended last, or begin one."""
-        self.flush()
-        if self.containers and self.containers[-1] is Container.LINGERING_ITEM:
-            self.containers[-1] = Container.ITEM
-        else:
-            self.open_item()
-
-    def is_in_list(self) -> bool:
-        """Whether an item may stand here."""
-        return bool(self.containers) and self.containers[-1] in {Container.LIST, Container.LINGERING_ITEM}
-
-    def open_quote(self) -> None:
-        """Begin a quotation."""
-        self.flush()
-        self.ensure_item()
-        self.display.open(BlockKind.OPEN_QUOTE)
-        self.containers.append(Container.QUOTE)
-
-    def close_quote(self) -> None:
-        """End it."""
-        self.flush()
-        self.containers.pop()
-        self.display.close()
-
-    def begin_cell(self) -> None:
-        """Collect the blocks of one cell apart."""
-        self.flush()
-        self.containers.append(Container.CELL)
-        self.display.divert()
-
-    def end_cell(self) -> list[Block]:
-        """The blocks of the cell."""
-        self.flush()
-        self.containers.pop()
-        return self.display.restore()
-
-    def ensure_item(self) -> None:
-        """Text that stands in a list outside any item gets one."""
-        if self.containers and self.containers[-1] is Container.LIST:
-            self.display.open(BlockKind.OPEN_ITEM)
-            self.containers.append(Container.LINGERING_ITEM)
-
-    def _close_lingering(self) -> None:
-        if self.containers and self.containers[-1] is Container.LINGERING_ITEM:
-            self.containers.pop()
-            self.display.close()

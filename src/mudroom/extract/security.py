@@ -18,22 +18,10 @@ def without_surrogates(text: str) -> str:
 class SecurityCollector:
     """The strings of one document, as written: nothing is cleaned here, so that the scanner can see it all."""
 
-    __slots__ = (
-        "_channels",
-        "_chars",
-        "_hidings",
-        "_lines",
-        "_max_chars",
-        "_max_pieces",
-        "_texts",
-        "hidden_chars",
-    )
+    __slots__ = ("_chars", "_max_chars", "_max_pieces", "_rows", "hidden_chars")
 
     def __init__(self, limits: ExtractLimits) -> None:
-        self._texts: list[str] = []
-        self._channels = bytearray()
-        self._hidings = bytearray()
-        self._lines: list[int] = []
+        self._rows: list[tuple[str, Channel, Hiding, int]] = []
         self._chars = 0
         self._max_chars = limits.max_security_chars
         self._max_pieces = limits.max_pieces
@@ -43,29 +31,26 @@ class SecurityCollector:
     def add(self, channel: Channel, hiding: Hiding, line: int, text: str) -> None:
         """Keep one string; blank ones are dropped. Raises ContentRefused EXTRACTION_LIMIT."""
         text = text.strip(" \t\r\n\f")
-        if not text:
-            return
-        self._texts.append(text)
-        self._channels.append(channel)
-        self._hidings.append(hiding)
-        self._lines.append(line)
-        self._chars += len(text)
-        if self._chars > self._max_chars or len(self._texts) > self._max_pieces:
-            raise limit_passed("it holds more strings than are scanned")
+        if text:
+            self._rows.append((text, channel, hiding, line))
+            self._chars += len(text)
+            if self._chars > self._max_chars or len(self._rows) > self._max_pieces:
+                raise limit_passed("it holds more strings than are scanned")
 
     def build(self) -> SecurityText:
         """All strings, in order."""
+        if not self._rows:
+            return SecurityText(blob=b"", ends=(), channels=b"", hidings=b"", lines=())
+        texts, channels, hidings, lines = zip(*self._rows, strict=True)
         try:
-            blob = ("\n".join(self._texts) + "\n").encode() if self._texts else b""
+            encoded = [text.encode() for text in texts]
         except UnicodeEncodeError:
-            self._texts = [without_surrogates(text) for text in self._texts]
-            blob = ("\n".join(self._texts) + "\n").encode()
-        is_ascii = blob.isascii()
-        sizes = (len(text) if is_ascii else len(text.encode()) for text in self._texts)
+            encoded = [without_surrogates(text).encode() for text in texts]
+        behind = accumulate([len(piece) + 1 for piece in encoded])
         return SecurityText(
-            blob=blob,
-            ends=tuple(end - 1 for end in accumulate(size + 1 for size in sizes)),
-            channels=bytes(self._channels),
-            hidings=bytes(self._hidings),
-            lines=tuple(self._lines),
+            blob=b"\n".join([*encoded, b""]),
+            ends=tuple([offset - 1 for offset in behind]),
+            channels=bytes(channels),
+            hidings=bytes(hidings),
+            lines=lines,
         )

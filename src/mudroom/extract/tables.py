@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mudroom.extract.display import Block, BlockKind, Cell, Inline, Mark, open_mark
+from mudroom.extract.display import Block, BlockKind, Cell, Inline, Mark, end_of
 
 __all__ = ["CapturedCell", "CapturedTable", "flatten"]
 
 _HEAVY = frozenset({BlockKind.HEADING, BlockKind.TABLE, BlockKind.CODE, BlockKind.OPEN_QUOTE, BlockKind.RULE})
-_CODE = open_mark(Mark.CODE)
+_CODE = end_of(Mark.CODE)
 _MAX_CELL_BLOCKS = 40  # a cell that holds more is a column of a page, not a value
 
 
@@ -65,7 +65,7 @@ def flatten(blocks: Sequence[Block]) -> Inline:
         if block.kind is BlockKind.OPEN_ITEM:
             parts.append(" • " if parts else "• ")
         elif block.kind is BlockKind.CODE:
-            parts += (" ", _CODE, block.text, _CODE.partner, " ")
+            parts += (" ", _CODE.partner, block.text, _CODE, " ")
         elif block.kind is BlockKind.LINES:
             parts += (" ", block.text)
         elif block.inline:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from mudroom.extract.display import Mark
 
 __all__ = ["BLOCKS", "BORING_ATTRIBUTES", "HEADINGS", "LANGUAGES", "MARKS", "VOID_FALLBACKS", "pick_language"]
@@ -269,7 +271,12 @@ _PREFIXES = ("language-", "lang-", "highlight-source-", "highlight-", "brush:", 
 
 def pick_language(untrusted_classes: str) -> str:
     """The language that class names declare, if it is one of the list; "" otherwise."""
-    for declared in untrusted_classes.lower()[:400].split():
+    return _first_language(untrusted_classes[:400])
+
+
+@lru_cache(maxsize=512)
+def _first_language(untrusted_classes: str) -> str:
+    for declared in untrusted_classes.lower().split():
         prefix = next((prefix for prefix in _PREFIXES if declared.startswith(prefix)), "")
         name = declared.removeprefix(prefix)
         name = _ALIASES.get(name, name)

@@ -7,8 +7,9 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from urllib.parse import unquote_to_bytes
 
+from mudroom.extract.blocks import Closer
 from mudroom.extract.names import decode_url
-from mudroom.extract.reader import Closer, Handler, TreeReader, skip
+from mudroom.extract.reader import Handler, TreeReader, skip
 from mudroom.extract.scripts import json_strings, prose_of_script, prose_of_style
 from mudroom.extract.tree import CData, Comment, Doctype, Element, Node, ProcessingInstruction, parse_html
 from mudroom.model import Channel, Hiding

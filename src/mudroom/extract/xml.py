@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mudroom.extract.builder import DisplayBuilder
-from mudroom.extract.display import Mark, make_edges
+from mudroom.extract.display import end_of_link
+from mudroom.extract.escape import escape_destination
 from mudroom.extract.html import read_html_into
 from mudroom.extract.limits import ExtractLimits
 from mudroom.extract.links import LinkCollector
@@ -136,8 +137,8 @@ class _Feed:
             self._display.visible_chars += len(text)
             edges: list[str] = [text]
             if shown:
-                link = make_edges(Mark.LINK, shown)
-                edges = [link, text, link.partner]
+                link = end_of_link(escape_destination(shown))
+                edges = [link.partner, text, link]
             self._display.heading(level, edges)
         if date:
             self._display.words(date)

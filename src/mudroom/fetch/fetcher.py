@@ -19,7 +19,7 @@ from mudroom.fetch.redirect import is_redirect
 from mudroom.fetch.request import FetchOptions, FetchRequest
 from mudroom.fetch.result import Fetched, Streamed
 from mudroom.fetch.slots import OriginSlots, Slots
-from mudroom.media import BodyDecoder, header_values, parse_content_type
+from mudroom.media import BodyDecoder, header_values, name_type, parse_content_type
 from mudroom.net import (
     Headers,
     NetLimits,
@@ -138,7 +138,7 @@ class Fetcher:
         target = chain.current
         url = target.url
         if request.hop_check is not None:
-            await request.hop_check(url)
+            await request.hop_check(url, chain.scope)
         exceptions: Exceptions = {}
         if url.address is not None:
             addresses: tuple[IPAddress, ...] = (url.address,)
@@ -219,9 +219,8 @@ def _check_type(request: FetchRequest, response: WireResponse, host: str) -> Non
     declared = header_values(response.headers, "content-type")
     media_type = parse_content_type(declared[-1]) if declared else None
     if not request.accept_types(media_type.essence if media_type is not None else ""):
-        shown = media_type.essence if media_type is not None else "no declared type"
         raise ContentRefused(
-            Code.UNSUPPORTED_CONTENT_TYPE, f"{host} answered with {shown}, which is not read"
+            Code.UNSUPPORTED_CONTENT_TYPE, f"{host} answered with {name_type(media_type)}, which is not read"
         )
 
 

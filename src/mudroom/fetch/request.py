@@ -20,8 +20,10 @@ __all__ = [
     "RedirectScope",
 ]
 
-HopCheck = Callable[[ParsedUrl], Awaitable[None]]
-"""Awaited before every hop, the first included, and before its name is resolved; raises to refuse it."""
+HopCheck = Callable[[ParsedUrl, ExceptionScope], Awaitable[None]]
+"""Awaited before every hop, the first included, and before its name is resolved; raises to refuse it.
+
+It is told the exceptions that the hop may use, so that what it asks for goes no further than the hop."""
 
 AcceptType = Callable[[str], bool]
 """Whether a declared media type (type/subtype, lower case; empty when undeclared) is worth reading."""

@@ -10,10 +10,9 @@ nowhere else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 
-from mudroom.address import AllowedUrl, ExceptionScope, judge_url, parse_url, site_of
+from mudroom.address import AllowedUrl, judge_url, parse_url
 from mudroom.corpus import FailedRecord, PageNote, RunWriter
 from mudroom.errors import (
     Code,
@@ -25,9 +24,16 @@ from mudroom.errors import (
     MudroomError,
     StoreFailed,
 )
-from mudroom.extract import ExtractSource
 from mudroom.fetch import Fetched, FetchRequest
 from mudroom.intake.answers import judge_answer, may_be_read
+from mudroom.intake.arrival import (
+    Arrival,
+    receive_file,
+    receive_page,
+    snapshot_file,
+    snapshot_page,
+    trace_arrival,
+)
 from mudroom.intake.exposure import list_exposed
 from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quarantined, Stored, classify_failure
 from mudroom.intake.ports import Parts
@@ -35,11 +41,9 @@ from mudroom.intake.request import FileRequest, PageRequest
 from mudroom.intake.retry_after import find_retry_after
 from mudroom.intake.trail import Trail
 from mudroom.jail import ExtractRequest
-from mudroom.media import header_values
 from mudroom.model import (
     BlockedDocument,
     ExtractedDocument,
-    Initiator,
     PageState,
     Provenance,
     ScanReport,
@@ -47,26 +51,10 @@ from mudroom.model import (
     UntrustedDocument,
 )
 from mudroom.screen import AcceptedDocument, QuarantinedDocument, block_unscanned, decide
-from mudroom.snapshot import KeepRule, PreparedSnapshot, SnapshotInput, SourceKind
+from mudroom.snapshot import KeepRule, PreparedSnapshot, SnapshotInput
 from mudroom.wire import encode_once
 
 __all__ = ["Intake"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Arrival:
-    """Bytes that have come in, from the network or from a file."""
-
-    untrusted_body: bytes
-    """Content codings removed; what a guest will read."""
-    source: ExtractSource
-    site: str
-    """Whose guest reads it (decision 11)."""
-    retrieved_at: datetime
-    prepared: PreparedSnapshot
-    link_scope: ExceptionScope
-    initiator: Initiator
-    robots: str
 
 
 class Intake:
@@ -85,10 +73,10 @@ class Intake:
             judged = self._judge(request, trail)
             trail.enter(PageState.FETCHING)
             fetched = await self._fetch(request, judged, trail)
-            snapshot = self._snapshot_page(fetched, trail)
+            snapshot = snapshot_page(fetched, trail.facts, self._parts.clock.now())
             prepared = await self._keep(snapshot, trail)
             self._judge_answer(fetched)
-            arrival = self._receive_page(request, fetched, snapshot, prepared)
+            arrival = receive_page(request, fetched, snapshot, prepared)
             return await self._read(arrival, trail, run)
         except MudroomError as error:
             return await self._end(error, trail, run)
@@ -97,9 +85,9 @@ class Intake:
         """One file through the same path, from the snapshot on."""
         trail = Trail.begin(request.url or request.name, request.number, run, self._parts.observer)
         try:
-            snapshot = self._snapshot_file(request, trail)
+            snapshot = snapshot_file(request, trail.facts, self._parts.clock.now())
             prepared = await self._keep(snapshot, trail)
-            arrival = self._receive_file(request, snapshot, prepared, trail)
+            arrival = receive_file(request, snapshot, prepared, trail.facts)
             return await self._read(arrival, trail, run)
         except MudroomError as error:
             return await self._end(error, trail, run)
@@ -108,11 +96,11 @@ class Intake:
         """The outcome of a file that could not even be read."""
         return await self._end(error, Trail.begin(name, number, run, self._parts.observer), run)
 
-    async def _read(self, arrival: _Arrival, trail: Trail, run: RunWriter) -> Outcome:
+    async def _read(self, arrival: Arrival, trail: Trail, run: RunWriter) -> Outcome:
         """From bytes to an outcome: where a page and a file have become the same thing."""
         trail.enter(PageState.EXTRACTING)
         content = await self._extract(arrival, trail)
-        document = UntrustedDocument(provenance=self._trace(arrival, trail), content=content)
+        document = UntrustedDocument(provenance=self._trace(arrival, trail.facts), content=content)
         trail.enter(PageState.SCANNING)
         verdict, report = await self._screen(document, arrival, trail)
         match verdict:
@@ -164,32 +152,6 @@ class Intake:
         )
         return fetched
 
-    def _snapshot_page(self, fetched: Fetched, trail: Trail) -> SnapshotInput:
-        return SnapshotInput(
-            kind=SourceKind.PAGE,
-            requested_url=trail.facts.requested_url,
-            url=fetched.final.href,
-            status=fetched.status,
-            fetched_at=self._parts.clock.now(),
-            body=fetched.body,
-            headers=fetched.headers,
-            raw_header=fetched.raw_header,
-            redirects=fetched.hops,
-            run_id=trail.facts.run_id,
-        )
-
-    def _snapshot_file(self, request: FileRequest, trail: Trail) -> SnapshotInput:
-        return SnapshotInput(
-            kind=SourceKind.FILE,
-            requested_url=trail.facts.requested_url,
-            url=trail.facts.requested_url,
-            status=None,
-            fetched_at=self._parts.clock.now(),
-            body=request.untrusted_body,
-            headers=(("Content-Type", request.content_type),) if request.content_type else (),
-            run_id=trail.facts.run_id,
-        )
-
     async def _keep(self, snapshot: SnapshotInput, trail: Trail) -> PreparedSnapshot:
         """The raw bytes into the archive, before anything reads them."""
         prepared = await self._parts.archive.prepare(snapshot)
@@ -208,44 +170,7 @@ class Intake:
         if code is not None:
             raise FetchFailed(code, f"{fetched.final.host} answered with status {fetched.status}")
 
-    def _receive_page(
-        self, request: PageRequest, fetched: Fetched, snapshot: SnapshotInput, prepared: PreparedSnapshot
-    ) -> _Arrival:
-        return _Arrival(
-            untrusted_body=fetched.decoded,
-            source=ExtractSource(
-                url=fetched.final.href,
-                content_type="".join(header_values(fetched.headers, "content-type")[-1:]),
-                views=request.views,
-            ),
-            site=site_of(fetched.final),
-            retrieved_at=snapshot.fetched_at,
-            prepared=prepared,
-            link_scope=ExceptionScope.of(fetched.exception) if fetched.exception else ExceptionScope.none(),
-            initiator=request.initiator,
-            robots=request.robots,
-        )
-
-    def _receive_file(
-        self, request: FileRequest, snapshot: SnapshotInput, prepared: PreparedSnapshot, trail: Trail
-    ) -> _Arrival:
-        return _Arrival(
-            untrusted_body=request.untrusted_body,
-            source=ExtractSource(
-                url=request.url or "",
-                content_type=request.content_type,
-                views=request.views,
-                filename=request.name,
-            ),
-            site=f"file {trail.facts.document_id}",
-            retrieved_at=snapshot.fetched_at,
-            prepared=prepared,
-            link_scope=ExceptionScope.none(),
-            initiator=Initiator.OPERATOR,
-            robots="not-checked",
-        )
-
-    async def _extract(self, arrival: _Arrival, trail: Trail) -> ExtractedDocument:
+    async def _extract(self, arrival: Arrival, trail: Trail) -> ExtractedDocument:
         trail.add(isolation=self._parts.guests.isolation)
         request = ExtractRequest(
             body=arrival.untrusted_body, source=arrival.source, limits=self._parts.extract_limits
@@ -256,30 +181,13 @@ class Intake:
             raise FetchFailed(Code.NEEDS_RENDER, _describe_shell(content))
         return content
 
-    def _trace(self, arrival: _Arrival, trail: Trail) -> Provenance:
-        facts = trail.facts
-        source_ref = facts.source_ref
-        if self._parts.keep is KeepRule.ACCEPTED:
-            source_ref = arrival.prepared.source_ref
-        return Provenance(
-            document_id=facts.document_id,
-            run_id=facts.run_id,
-            requested_url=facts.requested_url,
-            final_url=facts.final_url or facts.requested_url,
-            hops=facts.hops,
-            http_status=facts.http_status,
-            content_type=arrival.source.content_type,
-            retrieved_at=arrival.retrieved_at,
-            source_ref=source_ref,
-            sha256=arrival.prepared.envelope.sha256,
-            size_bytes=facts.size_bytes,
-            initiator=arrival.initiator,
-            isolation=self._parts.guests.isolation,
-            robots=arrival.robots,
-        )
+    def _trace(self, arrival: Arrival, facts: PageFacts) -> Provenance:
+        is_late = self._parts.keep is KeepRule.ACCEPTED
+        source_ref = arrival.prepared.source_ref if is_late else facts.source_ref
+        return trace_arrival(arrival, facts, self._parts.guests.isolation, source_ref)
 
     async def _screen(
-        self, document: UntrustedDocument, arrival: _Arrival, trail: Trail
+        self, document: UntrustedDocument, arrival: Arrival, trail: Trail
     ) -> tuple[AcceptedDocument | QuarantinedDocument | BlockedDocument, ScanReport | None]:
         """The verdict. A scan that does not finish blocks, whatever the reason (decision 1)."""
         exposed = list_exposed(document)
@@ -291,14 +199,14 @@ class Intake:
         verdict = decide(document, exposed, report, self._parts.policy, digest=request.digest)
         return verdict, report
 
-    async def _keep_late(self, arrival: _Arrival, trail: Trail) -> None:
+    async def _keep_late(self, arrival: Arrival, trail: Trail) -> None:
         """The bytes of a document that is kept, where only those are (archive.keep = accepted)."""
         if self._parts.keep is KeepRule.ACCEPTED:
             await self._parts.archive.commit(arrival.prepared)
             trail.add(source_ref=arrival.prepared.source_ref)
 
     async def _store(
-        self, accepted: AcceptedDocument, base_url: str, arrival: _Arrival, trail: Trail, run: RunWriter
+        self, accepted: AcceptedDocument, base_url: str, arrival: Arrival, trail: Trail, run: RunWriter
     ) -> Stored:
         await self._keep_late(arrival, trail)
         stored = await run.store(accepted, _note(trail))
@@ -317,7 +225,7 @@ class Intake:
         )
 
     async def _quarantine(
-        self, kept: QuarantinedDocument, arrival: _Arrival, trail: Trail, run: RunWriter
+        self, kept: QuarantinedDocument, arrival: Arrival, trail: Trail, run: RunWriter
     ) -> Quarantined:
         await self._keep_late(arrival, trail)
         stored = await run.quarantine(kept, _note(trail))

@@ -20,12 +20,11 @@ from collections.abc import AsyncIterator
 from enum import Enum, auto
 from ipaddress import ip_address
 
-import pycurl
-
 from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
 from mudroom.net.faults import CONNECT_ERRORS, map_curl_error
 from mudroom.net.handle import CurlHandle, HandlePool
 from mudroom.net.headers import declared_length, parse_fields, parse_status_line
+from mudroom.net.libcurl import pycurl
 from mudroom.net.transport import Headers, WireRequest
 
 __all__ = ["Exchange"]

@@ -18,10 +18,10 @@ import socket
 from typing import Protocol
 
 import certifi
-import pycurl
 
 from mudroom.address import ParsedUrl
 from mudroom.net.headers import encode_headers
+from mudroom.net.libcurl import pycurl
 from mudroom.net.transport import Headers
 
 __all__ = ["CurlHandle", "HandleOwner", "HandlePool"]
