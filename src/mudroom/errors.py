@@ -263,7 +263,7 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         Code.JAIL_UNAVAILABLE: CodeFacts(
             Reason.EXTRACTION,
             False,
-            "Run mudroom doctor: it shows what this machine lacks and how to mend it.",
+            "Run mudroom doctor: it shows what this machine lacks and how to mend it; jail.isolation names a weaker level.",
         ),
         Code.GUEST_CRASHED: CodeFacts(Reason.EXTRACTION, False, _GUEST),
         Code.GUEST_TIMEOUT: CodeFacts(Reason.EXTRACTION, False, _GUEST),

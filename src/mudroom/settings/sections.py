@@ -91,7 +91,8 @@ class JailSettings:
     """How guests are held, and what one document may cost."""
 
     isolation: Isolation | Literal["auto"] = "auto"
-    """auto, strict, confined or process; auto is the strongest that passes its probe here."""
+    """auto, strict, confined or process; auto is the strongest that passes its probe here, and for agents
+    never process, which has to be named."""
     by: GuestSharing = GuestSharing.SITE
     """site or document: what one guest may read before it is replaced."""
     guests_per_role: int = field(default_factory=lambda: max(2, os.cpu_count() or 1))
