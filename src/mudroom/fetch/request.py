@@ -70,7 +70,7 @@ class FetchRequest:
     body: bytes = b""
     priority: Priority = Priority.NORMAL
     max_body_bytes: int | None = None
-    """As received."""
+    """Of all bodies on the way as received, those of redirects included."""
     max_decoded_bytes: int | None = None
     initiator_scope: ExceptionScope = field(default_factory=ExceptionScope.none)
     """Which exceptions the first hop may use: what named the URL decides (decision 4)."""

@@ -35,7 +35,7 @@ class Fetched:
     exception: str | None
     """The exception through which the last hop was dialled; it is the scope of what the body links to."""
     wire_bytes: int
-    """Body bytes of the last hop as received."""
+    """Body bytes of every hop as received: those of redirects too, as far as they came."""
     duration_seconds: float
 
 
