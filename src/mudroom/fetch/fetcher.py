@@ -282,6 +282,7 @@ def _to_stream(chain: Chain, response: WireResponse, decoder: BodyDecoder) -> St
         exception=chain.hops[-1].exception,
         response=response,
         decoder=decoder,
+        earlier_bytes=chain.received_bytes - response.received_bytes,
     )
 
 

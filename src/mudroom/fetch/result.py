@@ -54,6 +54,13 @@ class Streamed:
     exception: str | None
     response: WireResponse
     decoder: BodyDecoder
+    earlier_bytes: int = 0
+    """Body bytes of the redirects on the way."""
+
+    @property
+    def wire_bytes(self) -> int:
+        """Body bytes of every hop as received so far."""
+        return self.earlier_bytes + self.response.received_bytes
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body without content codings, as it comes. Raises: ContentRefused, FetchFailed."""
