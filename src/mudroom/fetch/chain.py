@@ -37,6 +37,7 @@ class Chain:
         "method",
         "requested_url",
         "scope",
+        "spent_seconds",
     )
 
     def __init__(self, request: FetchRequest, policy: EgressPolicy) -> None:
@@ -49,6 +50,7 @@ class Chain:
         self.hops: list[Hop] = []
         self._answering: WireResponse | None = None
         self._earlier_bytes = 0
+        self.spent_seconds = 0.0
         judged = request.judged
         if judged is None or not judged.holds_under(policy, self.scope):
             judged = self._judge(request.url, request.base)

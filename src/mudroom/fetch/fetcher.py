@@ -73,7 +73,8 @@ class Fetcher:
         self._slots = slots if slots is not None else OriginSlots()
         self._profile = options.headers
         self._judged: dict[str, _Judged] = {}
-        self._limits = self._last_capped = options.limits
+        longest = min(options.limits.response_timeout_seconds, options.chain_timeout_seconds)
+        self._limits = self._last_capped = replace(options.limits, response_timeout_seconds=longest)
 
     async def fetch(self, request: FetchRequest) -> Fetched:
         """The whole answer to a request; any status is a result.
@@ -133,11 +134,13 @@ class Fetcher:
         slot = self._slots.hold(wire.url.origin, request.priority)
         await slot.__aenter__()
         try:
+            started = self._clock.monotonic()
             exchange = self._transport.open(wire)
             response = await exchange.__aenter__()
         except BaseException:
             await slot.__aexit__(None, None, None)
             raise
+        chain.spent_seconds += self._clock.monotonic() - started
         chain.record(response, exceptions.get(response.address))
         return Visit(slot, exchange, response)
 
@@ -153,7 +156,9 @@ class Fetcher:
             if target.exception is not None:
                 exceptions = {str(url.address): target.exception}
         else:
+            started = self._clock.monotonic()
             answer = await self._resolver.resolve(url.host)
+            chain.spent_seconds += self._clock.monotonic() - started
             addresses, exceptions = self._judge(url.host, answer, chain.scope, target.exception)
         return self._wire_request(request, chain, addresses), exceptions
 
@@ -201,22 +206,38 @@ class Fetcher:
         )
 
     def _limit(self, request: FetchRequest, chain: Chain) -> NetLimits:
-        """What is left to a hop of the limits that hold for the whole chain."""
-        limit = request.max_body_bytes
-        if limit is None:
-            return self._limits
-        left = limit - chain.received_bytes
-        if left <= 0:
-            raise ContentRefused(
-                Code.BODY_TOO_LARGE, f"the redirects to {chain.current.url.host} sent more than {limit} bytes"
-            )
-        return self._capped(left)
-
-    def _capped(self, max_body_bytes: int) -> NetLimits:
-        """The profile's limits with another cap; the last one is kept, since most callers have one."""
+        """What is left to a hop of the limits that hold for the whole chain; the last ones are kept."""
+        max_body_bytes = request.max_body_bytes
+        if max_body_bytes is None:
+            max_body_bytes = self._limits.max_body_bytes
+        elif chain.hops:
+            max_body_bytes = self._bytes_left(max_body_bytes, chain)
         if self._last_capped.max_body_bytes != max_body_bytes:
             self._last_capped = replace(self._limits, max_body_bytes=max_body_bytes)
-        return self._last_capped
+        return self._in_time(self._last_capped, chain) if chain.hops else self._last_capped
+
+    def _bytes_left(self, limit: int, chain: Chain) -> int:
+        left = limit - chain.received_bytes
+        if left <= 0:
+            host = chain.current.url.host
+            raise ContentRefused(Code.BODY_TOO_LARGE, f"the redirects to {host} sent more than {limit} bytes")
+        return left
+
+    def _in_time(self, limits: NetLimits, chain: Chain) -> NetLimits:
+        """Limits under which a chain ends in its time."""
+        left = self._options.chain_timeout_seconds - chain.spent_seconds
+        if left <= 0:
+            host = chain.current.url.host
+            raise FetchFailed(
+                Code.RESPONSE_TIMEOUT, f"the redirects to {host} took too long to come to an answer"
+            )
+        if left >= limits.response_timeout_seconds:
+            return limits
+        return replace(
+            limits,
+            connect_timeout_seconds=min(limits.connect_timeout_seconds, left),
+            response_timeout_seconds=left,
+        )
 
     def _decode(self, request: FetchRequest, response: WireResponse, body: bytes) -> bytes:
         limit = self._max_decoded(request)
