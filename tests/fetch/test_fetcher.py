@@ -394,6 +394,37 @@ async def test_the_callers_check_is_told_what_each_hop_may_use(fetcher_for: Buil
 
 # ---- bytes ----
 
+
+async def test_the_bodies_of_redirects_are_charged(fetcher_for: Build) -> None:
+    moved = Route(path="/", status=302, headers=(("Location", "/end"),), body="moved")
+    async with SiteServer(moved, Route(path="/end", body="hello")) as site:
+        fetched = await fetcher_for(site).fetch(ask(site.url("/")))
+        assert (fetched.body, fetched.wire_bytes) == (b"hello", 10)
+
+
+async def test_the_bodies_of_redirects_are_charged_to_a_failure_too(fetcher_for: Build) -> None:
+    moved = Route(path="/", status=302, headers=(("Location", "http://10.0.0.1/"),), body="moved")
+    async with SiteServer(moved) as site:
+        assert (await failure(fetcher_for(site), ask(site.url("/")))).wire_bytes == 5
+
+
+CHAIN_BOUNDS = [(10, None, 10), (9, Code.BODY_TOO_LARGE, 5), (5, Code.BODY_TOO_LARGE, 5)]
+
+
+@pytest.mark.parametrize(("limit", "code", "wire_bytes"), CHAIN_BOUNDS)
+async def test_one_limit_holds_for_all_bodies_of_a_chain(
+    fetcher_for: Build, limit: int, code: Code | None, wire_bytes: int
+) -> None:
+    moved = Route(path="/", status=302, headers=(("Location", "/end"),), body="moved")
+    async with SiteServer(moved, Route(path="/end", body="hello")) as site:
+        request = ask(site.url("/"), max_body_bytes=limit)
+        if code is None:
+            assert (await fetcher_for(site).fetch(request)).wire_bytes == wire_bytes
+        else:
+            error = await failure(fetcher_for(site), request)
+            assert (error.code, error.wire_bytes) == (code, wire_bytes)
+
+
 PLAIN = b"mudroom " * 4000
 CODINGS = [
     ("gzip", gzip.compress(PLAIN)),

@@ -10,7 +10,7 @@ from mudroom.address import (
     RefusedUrl,
     judge_url,
 )
-from mudroom.errors import Code, EgressRefused
+from mudroom.errors import Code, EgressRefused, MudroomError
 from mudroom.fetch.redirect import check_step, find_location, keep_headers, next_method
 from mudroom.fetch.request import FetchRequest
 from mudroom.model import Hop
@@ -24,6 +24,7 @@ class Chain:
 
     __slots__ = (
         "_answering",
+        "_earlier_bytes",
         "_first",
         "_normalized",
         "_policy",
@@ -36,6 +37,7 @@ class Chain:
         "method",
         "requested_url",
         "scope",
+        "spent_seconds",
     )
 
     def __init__(self, request: FetchRequest, policy: EgressPolicy) -> None:
@@ -47,6 +49,8 @@ class Chain:
         self.scope = request.initiator_scope
         self.hops: list[Hop] = []
         self._answering: WireResponse | None = None
+        self._earlier_bytes = 0
+        self.spent_seconds = 0.0
         judged = request.judged
         if judged is None or not judged.holds_under(policy, self.scope):
             judged = self._judge(request.url, request.base)
@@ -57,6 +61,7 @@ class Chain:
 
     def record(self, response: WireResponse, exception: str | None) -> None:
         """Note the hop that was just made."""
+        self._earlier_bytes = self.received_bytes
         self._answering = response
         self.hops.append(
             Hop(
@@ -70,8 +75,14 @@ class Chain:
 
     @property
     def received_bytes(self) -> int:
-        """Body bytes of the last hop that have come so far."""
-        return self._answering.received_bytes if self._answering is not None else 0
+        """Body bytes of every hop that have come so far."""
+        last = self._answering
+        return self._earlier_bytes if last is None else self._earlier_bytes + last.received_bytes
+
+    def sign(self, error: MudroomError) -> None:
+        """Have a failure tell which hops were made before it, and what they cost."""
+        error.hops = tuple(self.hops)
+        error.wire_bytes = self.received_bytes
 
     def follow(self, response: WireResponse) -> None:
         """Go on to the target of a redirect.

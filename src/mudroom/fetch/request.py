@@ -70,7 +70,7 @@ class FetchRequest:
     body: bytes = b""
     priority: Priority = Priority.NORMAL
     max_body_bytes: int | None = None
-    """As received."""
+    """Of all bodies on the way as received, those of redirects included."""
     max_decoded_bytes: int | None = None
     initiator_scope: ExceptionScope = field(default_factory=ExceptionScope.none)
     """Which exceptions the first hop may use: what named the URL decides (decision 4)."""
@@ -95,6 +95,8 @@ class FetchOptions:
     accept_language: str = "en,*;q=0.5"
     accept_encoding: str = "gzip, deflate, br, zstd"
     limits: NetLimits = field(default_factory=NetLimits)
+    chain_timeout_seconds: float = 120.0
+    """What all hops together may take to look names up, connect and answer; waits of ours do not count."""
     max_decoded_bytes: int = 10 * 1024 * 1024
     trust_anchors: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Host name to a PEM file whose anchors hold for that host beside the public ones."""
