@@ -273,7 +273,7 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         Code.JAIL_UNAVAILABLE: CodeFacts(
             Reason.EXTRACTION,
             False,
-            "Run mudroom doctor: it shows what this machine lacks and how to mend it.",
+            "Run mudroom doctor: it shows what this machine lacks and how to mend it; jail.isolation names a weaker level.",
         ),
         Code.GUEST_CRASHED: CodeFacts(Reason.EXTRACTION, False, _GUEST),
         Code.GUEST_TIMEOUT: CodeFacts(Reason.EXTRACTION, False, _GUEST),
@@ -344,7 +344,7 @@ class MudroomError(Exception):
         self.code = code
         self.message = message
         self.wire_bytes = 0
-        """Body bytes that had come when a fetch failed."""
+        """Body bytes that had come when a fetch failed, of all its hops."""
         self.hops: tuple[Any, ...] = ()
         """The requests made before the failure (`model.Hop`), where it met a fetch on its way."""
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import os
@@ -164,7 +165,7 @@ async def test_all_saving_of_a_manifest_costs_a_few_copies_of_it() -> None:
     )
     sink = CountingSink()
     run = RunRecorder(head, sink, StepClock(), _do_now, None)
-    await run.begin()
+    run.begin()
     failed = {"requested_url": "https://example.org/", "code": Code.CANCELLED, "message": "x"}
     for number in range(1, 3001):
         await run.record_failed(FailedRecord(number=number, **failed))
@@ -258,6 +259,27 @@ async def test_a_run_that_cannot_begin_leaves_nothing_open_and_nothing_behind(wo
     assert (await taken.finish(CrawlState.COMPLETE))["state"] == "COMPLETE"
     await corpus.aclose()
     await still.aclose()
+
+
+async def test_a_run_that_nobody_waits_for_any_more_is_taken_back(
+    corpus: FileCorpus, workspace: Path
+) -> None:
+    await corpus.list_runs()
+    before = _open_count()
+    beginning = asyncio.create_task(corpus.begin_run(RunKind.CRAWL, "https://example.org/", {}))
+    await asyncio.sleep(0)
+    while not _is_begun(workspace):
+        """The thread is done, and the loop, kept busy here, was not told yet."""
+    beginning.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await beginning
+    assert await corpus.list_runs() == []
+    assert _tree(workspace) == []
+    assert _open_count() == before
+
+
+def _is_begun(workspace: Path) -> bool:
+    return bool(list(workspace.glob("runs/*/manifest.json")))
 
 
 def _open_count() -> int:

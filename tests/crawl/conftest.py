@@ -279,6 +279,9 @@ class ScriptedRobots:
     modes: list[RobotsMode] = field(default_factory=list)
     scopes: list[object] = field(default_factory=list)
     closed: int = 0
+    file_bytes: int = 0
+    received_bytes: int = 0
+    """Each check costs a file."""
 
     def open_gate(self, run_id: str, mode: RobotsMode) -> ScriptedRobots:
         assert run_id.startswith("crawl_")
@@ -287,6 +290,7 @@ class ScriptedRobots:
 
     async def check(self, url: Any, scope: object) -> None:
         self.scopes.append(scope)
+        self.received_bytes += self.file_bytes
         if self.modes[-1] is RobotsMode.IGNORE:
             return
         if self.unavailable:

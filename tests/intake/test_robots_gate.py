@@ -45,6 +45,10 @@ class ScriptedBody:
     chunk: int
     read: int = 0
 
+    @property
+    def received_bytes(self) -> int:
+        return min(self.read, len(self.body))
+
     async def chunks(self) -> AsyncIterator[bytes]:
         for start in range(0, len(self.body), self.chunk):
             self.read += self.chunk
@@ -375,6 +379,17 @@ async def test_the_origins_remembered_are_bounded(house: Callable[..., House]) -
     hosts = [f"https://h{n}.example/" for n in range(5)]
     await judge(built, *hosts, hosts[4], hosts[0])
     assert len(built.fetcher.requests) == 6
+
+
+async def test_what_files_cost_is_counted(house: Callable[..., House]) -> None:
+    lost = FetchFailed(Code.CONNECTION_LOST, "gone")
+    lost.wire_bytes = 30
+    built = house(Answer(status=429, body=b"slow"), Answer(body=RULES), Answer(error=lost))
+    gate = built.gates.open_gate("crawl_1", RobotsMode.OBEY)
+    await gate.check(url("https://a.example/"), NONE)
+    with pytest.raises(EgressRefused):
+        await gate.check(url("https://b.example/"), NONE)
+    assert gate.received_bytes == 4 + len(RULES) + 30
 
 
 async def test_a_file_is_asked_for_with_the_exceptions_of_its_hop(house: Callable[..., House]) -> None:

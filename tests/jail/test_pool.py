@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from mudroom.errors import Code, ContentRefused, GuestFailed
 from mudroom.extract import ExtractLimits, ExtractSource
 from mudroom.jail import ExtractRequest, GuestPool, GuestRole, GuestSharing, JailOptions, probe_isolation
 from mudroom.model import ExposedForm, ExposedText, Isolation, ScanRequest, SecurityText, View
+from mudroom.syscalls import architecture_of
 from mudroom.wire import AnswerLimits, digest_scan_request
 
 ROOM = Path(__file__).parent / "room"
@@ -27,6 +29,8 @@ OPTIONS = JailOptions(
     max_memory_bytes=400 * 1024 * 1024,
 )
 SITE = "https://bakery.test"
+PER_LINUX32 = 8
+"""The personality under which uname names a 32-bit machine."""
 
 
 def request(body: str) -> ExtractRequest:
@@ -73,6 +77,37 @@ async def test_auto_takes_the_strongest_level_that_its_probe_found() -> None:
     strongest = next(level for level in Isolation if results[level].is_available)
     async with GuestPool(replace(OPTIONS, isolation="auto")) as pool:
         assert pool.isolation is strongest
+
+
+@pytest.fixture
+def no_known_machine() -> Iterator[None]:
+    """This machine says that it is another one, on which no level holds but that of limits alone."""
+    set_personality = ctypes.CDLL(None).personality
+    before = set_personality(0xFFFFFFFF)
+    set_personality(PER_LINUX32)
+    if architecture_of(os.uname().machine) is not None:
+        set_personality(before)
+        pytest.skip("this machine cannot call itself another")
+    yield
+    set_personality(before)
+
+
+@pytest.mark.usefixtures("no_known_machine")
+async def test_auto_takes_no_level_below_its_floor() -> None:
+    real = JailOptions(guests_per_role=1, spares_per_role=0)  # the actor asks for its machine's calls
+    async with GuestPool(real) as weak:
+        assert weak.isolation is Isolation.PROCESS
+    for floor in (Isolation.STRICT, Isolation.CONFINED):
+        pool = GuestPool(replace(real, floor=floor))
+        with pytest.raises(GuestFailed, match=f"weaker than {floor} .* unless jail.isolation") as caught:
+            await pool.start()
+        assert caught.value.code is Code.JAIL_UNAVAILABLE
+
+
+async def test_a_level_that_is_named_is_taken_below_the_floor_too() -> None:
+    options = replace(OPTIONS, isolation=Isolation.PROCESS, floor=Isolation.CONFINED)
+    async with GuestPool(options) as pool:
+        assert pool.isolation is Isolation.PROCESS
 
 
 async def test_a_guest_has_none_of_our_environment_and_no_terminal(

@@ -10,6 +10,7 @@ from mudroom.clock import Clock
 from mudroom.corpus import FileCorpus, RunVersions
 from mudroom.fetch import FetchOptions, OriginSlots
 from mudroom.jail import SCAN_ROLE, JailOptions
+from mudroom.model import Isolation
 from mudroom.net import NetLimits, list_own_addresses, list_own_networks
 from mudroom.screen import SCANNER_VERSION, PolicyOptions, compute_policy_version, digest_rules
 from mudroom.settings import EgressSettings, Settings
@@ -53,6 +54,7 @@ def build_fetch_options(settings: Settings) -> FetchOptions:
     return FetchOptions(
         user_agent=fetch.user_agent or f"mudroom/{__version__}",
         limits=limits,
+        chain_timeout_seconds=fetch.chain_timeout_seconds,
         max_decoded_bytes=fetch.max_decoded_bytes,
         trust_anchors=dict.fromkeys(egress.ca_hosts, egress.ca_file) if egress.ca_file else {},
     )
@@ -73,11 +75,12 @@ def build_reading_corpus(settings: Settings) -> FileCorpus:
     return FileCorpus(settings.workspace, RunVersions(mudroom=__version__, scanner="", policy=""))
 
 
-def build_jail_options(settings: Settings) -> JailOptions:
+def build_jail_options(settings: Settings, *, floor: Isolation = Isolation.PROCESS) -> JailOptions:
     """How guests are held; the scanner is told its own limits."""
     jail = settings.jail
     return JailOptions(
         isolation=jail.isolation,
+        floor=floor,
         by=jail.by,
         guests_per_role=jail.guests_per_role,
         wall_seconds=jail.wall_seconds,

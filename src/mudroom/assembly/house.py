@@ -39,7 +39,7 @@ from mudroom.intake import (
     take_single,
 )
 from mudroom.jail import GuestPool
-from mudroom.model import Initiator, RunKind, View
+from mudroom.model import Initiator, Isolation, RunKind, View
 from mudroom.net import CurlTransport, SystemResolver
 from mudroom.screen import PolicyOptions
 from mudroom.settings import Settings
@@ -171,12 +171,14 @@ async def open_house(
     *,
     observer: CrawlObserver | None = None,
     policy: PolicyOptions | None = None,
+    floor: Isolation = Isolation.PROCESS,
     guests: AbstractAsyncContextManager[Guests] | None = None,
 ) -> AsyncIterator[House]:
     """The house, its guests started; closing it leaves no process, socket or thread.
 
-    Shapes: `guests` stands in for the jailed ones that settings describe; only tests have any.
-    Raises: GuestFailed with JAIL_UNAVAILABLE when no level of isolation can be had.
+    Shapes: `floor` is the weakest level of isolation that is taken unless the settings name one; `guests`
+        stands in for the jailed ones that settings describe, and only tests have any.
+    Raises: GuestFailed with JAIL_UNAVAILABLE when no such level can be had.
     """
     observer = observer or SilentObserver()
     policy = policy or settings.policy
@@ -189,7 +191,9 @@ async def open_house(
         stack.push_async_callback(archive.aclose)
         corpus = FileCorpus(settings.workspace, versions, clock)
         stack.push_async_callback(corpus.aclose)
-        started = await stack.enter_async_context(guests or GuestPool(build_jail_options(settings)))
+        started = await stack.enter_async_context(
+            guests or GuestPool(build_jail_options(settings, floor=floor))
+        )
         keep = settings.archive.keep
         intake = Intake(
             Parts(

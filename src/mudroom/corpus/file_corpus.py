@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -45,7 +45,8 @@ class FileCorpus:
         self._is_closed = False
 
     async def begin_run(self, kind: RunKind, root_url: str, options: Mapping[str, Any]) -> RunRecorder:
-        """A new run with an id of its own, its first manifest written."""
+        """A new run with an id of its own, its first manifest written. Cancelled, there is no such run."""
+        self._check_open()
         now = self._clock.now()
         run_id = format_run_id(kind, now, self._randomness(10))
         head = ManifestHead(
@@ -56,17 +57,27 @@ class FileCorpus:
             started_at=format_time(now),
             versions=self._versions.as_record(),
         )
-        sink = await self._do(lambda: FileSink(self._workspace, run_id))
-        folder = runs_folder(self._workspace) / run_id
+        begun = self._thread.submit(self._begin_now, head)
+        try:
+            run, _ = await asyncio.wrap_future(begun)
+        except asyncio.CancelledError:
+            # The thread may be at it, or done: what it made is in nobody's hands.
+            begun.add_done_callback(_discard_begun)
+            raise
+        return run
+
+    def _begin_now(self, head: ManifestHead) -> tuple[RunRecorder, FileSink]:
+        sink = FileSink(self._workspace, head.run_id)
+        folder = runs_folder(self._workspace) / head.run_id
         run = RunRecorder(head, sink, self._clock, self._do, folder)
         is_begun = False
         try:
-            await run.begin()
+            run.begin()
             is_begun = True
         finally:
             if not is_begun:
-                await self._do(sink.discard)
-        return run
+                sink.discard()
+        return run, sink
 
     async def list_runs(self, *, limit: int = 100) -> Sequence[RunSummary]:
         """The newest runs, newest first. Reads the head of each manifest."""
@@ -98,9 +109,13 @@ class FileCorpus:
         await asyncio.to_thread(self._thread.shutdown)
 
     async def _do(self, work: Callable[[], _Answer]) -> _Answer:
+        """The answer of the thread. Work that was begun is done to its end, also when nobody waits any more."""
+        self._check_open()
+        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, work))
+
+    def _check_open(self) -> None:
         if self._is_closed:
             raise StoreFailed(Code.STORE_UNAVAILABLE, "the workspace was closed")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _run_ids(self) -> list[str]:
         folder = runs_folder(self._workspace)
@@ -120,3 +135,9 @@ class FileCorpus:
             if failure.code is not Code.SNAPSHOT_CORRUPT:
                 raise
             return summarise_damaged(run_id)
+
+
+def _discard_begun(begun: Future[tuple[RunRecorder, FileSink]]) -> None:
+    """Take a run back that nobody waits for any more, if it came to be."""
+    if not begun.cancelled() and begun.exception() is None:
+        begun.result()[1].discard()

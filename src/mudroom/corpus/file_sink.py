@@ -103,6 +103,11 @@ class FileSink:
         with map_faults(self._workspace):
             self._let_go()
 
+    def abandon(self) -> None:
+        """Let journals and folders go, and leave all that was written."""
+        with map_faults(self._workspace):
+            self._let_go(keeps_journals=True)
+
     def discard(self) -> None:
         """Take back a run that could not begin: what was made of it is removed as far as it can be."""
         is_made = "" in self._folders
@@ -111,13 +116,15 @@ class FileSink:
         if is_made:
             shutil.rmtree(self._run, ignore_errors=True)
 
-    def _let_go(self) -> None:
+    def _let_go(self, *, keeps_journals: bool = False) -> None:
         journals, folders = list(self._journals.values()), list(self._folders.values())
         self._journals.clear()
         self._folders.clear()
         try:
             for journal in journals:
-                journal.remove()
+                journal.close()
+                if not keeps_journals:
+                    journal.remove()
         finally:
             for descriptor in folders:
                 os.close(descriptor)

@@ -56,9 +56,12 @@ class FileJournal:
                 offset = self._offsets[at]
                 yield view[offset : offset + self._lengths[at]]
 
-    def remove(self) -> None:
-        """Close and delete: what it held stands elsewhere now."""
+    def close(self) -> None:
+        """Let go of the file."""
         os.close(self._descriptor)
+
+    def remove(self) -> None:
+        """Delete the file: what it held stands elsewhere now."""
         os.unlink(self._name, dir_fd=self._folder)
 
 

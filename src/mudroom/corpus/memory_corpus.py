@@ -48,7 +48,7 @@ class MemoryCorpus:
         )
         sink = self._runs[run_id] = MemorySink()
         run = RunRecorder(head, sink, self._clock, _do_now, None)
-        await run.begin()
+        run.begin()
         return run
 
     def files_of(self, run_id: str) -> Mapping[str, bytes]:

@@ -59,9 +59,9 @@ class RunRecorder:
         self._given += 1
         return self._given
 
-    async def begin(self) -> None:
-        """Write the first manifest, so that a run exists from its start."""
-        await self._do_work(lambda: self._save(CrawlState.RUNNING))
+    def begin(self) -> None:
+        """Write the first manifest, so that a run exists from its start. Blocks; raises StoreFailed."""
+        self._save(CrawlState.RUNNING)
 
     async def store(self, document: AcceptedDocument, note: PageNote = _NOTE) -> StoredDocument:
         """Keep an accepted document in pages/."""
@@ -96,16 +96,22 @@ class RunRecorder:
         discovered: int | None = None,
         wire_bytes: int | None = None,
     ) -> dict[str, Any]:
-        """The final manifest, written."""
+        """The final manifest, written; where it cannot be, the run is over all the same."""
         listed = [_warning_record(warning) for warning in warnings]
         manifest: list[dict[str, Any]] = []
 
         def end() -> None:
             totals = self._totals.as_record(discovered=discovered, wire_bytes=wire_bytes)
-            self._save(state, finished_at=format_time(self._clock.now()), totals=totals, warnings=listed)
-            manifest.append(json.loads(self._sink.read("manifest.json")))
-            self._is_finished = True
-            self._sink.close()
+            self._check_unfinished()
+            try:
+                self._save(state, finished_at=format_time(self._clock.now()), totals=totals, warnings=listed)
+                manifest.append(json.loads(self._sink.read("manifest.json")))
+            finally:
+                self._is_finished = True
+                if manifest:
+                    self._sink.close()
+                else:
+                    self._sink.abandon()
 
         await self._do_work(end)
         return manifest[0]
@@ -168,8 +174,7 @@ class RunRecorder:
         warnings: Sequence[Mapping[str, str | None]] = (),
     ) -> None:
         """Findings and summary first: whoever sees the manifest finds what it speaks of."""
-        if self._is_finished:
-            raise StoreFailed(Code.STORE_UNAVAILABLE, f"{self.run_id} was finished before")
+        self._check_unfinished()
         run_id = self.run_id
         self._sink.replace(
             "security/findings.json", render_findings(run_id, self._sink.lines(JournalName.FINDINGS))
@@ -185,6 +190,10 @@ class RunRecorder:
         )
         self._sink.replace("manifest.json", pieces)
         self._saved_pages = self._totals.attempted
+
+    def _check_unfinished(self) -> None:
+        if self._is_finished:
+            raise StoreFailed(Code.STORE_UNAVAILABLE, f"{self.run_id} was finished before")
 
 
 def metadata_path(number: int) -> str:

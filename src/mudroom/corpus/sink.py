@@ -48,6 +48,10 @@ class RunSink(Protocol):
         """The run is over and its record complete: journals are not needed any more."""
         ...
 
+    def abandon(self) -> None:
+        """The run is over and its record could not be completed: what the journals hold stays."""
+        ...
+
 
 class MemorySink:
     """The files of one run in a dictionary."""
@@ -84,3 +88,6 @@ class MemorySink:
         """The run is over."""
         for journal in self._journals.values():
             journal.clear()
+
+    def abandon(self) -> None:
+        """The run is over, its record incomplete."""

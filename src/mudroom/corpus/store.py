@@ -56,7 +56,7 @@ class RunWriter(Protocol):
         discovered: int | None = None,
         wire_bytes: int | None = None,
     ) -> dict[str, Any]:
-        """The final manifest, written.
+        """The final manifest, written; also when the task that waits for it is cancelled.
 
         Shapes: `discovered` is None for as many as were attempted, `wire_bytes` for the sum of the bodies.
         """
@@ -71,7 +71,7 @@ class CorpusStore(Protocol):
     """
 
     async def begin_run(self, kind: RunKind, root_url: str, options: Mapping[str, Any]) -> RunWriter:
-        """A new run with an id of its own."""
+        """A new run with an id of its own. Cancelled, there is no such run."""
         ...
 
     async def list_runs(self, *, limit: int = 100) -> Sequence[RunSummary]:

@@ -104,6 +104,11 @@ class RobotsReader(Protocol):
         """The Crawl-delay of an origin, once its file was read."""
         ...
 
+    @property
+    def received_bytes(self) -> int:
+        """Body bytes that robots.txt files have cost so far."""
+        ...
+
     async def aclose(self) -> None:
         """End what is still being read."""
         ...
@@ -176,6 +181,7 @@ class RobotsGate:
         """What is being read, and what was refused for the exceptions it came with."""
         self._delays: dict[str, float] = {}
         self._notices: list[RobotsNotice] = []
+        self.received_bytes = 0
 
     @property
     def notices(self) -> tuple[RobotsNotice, ...]:
@@ -251,6 +257,7 @@ class RobotsGate:
         try:
             file = await self._ask(url, scope)
         except MudroomError as error:
+            self.received_bytes += error.wire_bytes
             answer = self._judge_failure(url, error)
         else:
             await self._keep(url, file)
@@ -288,6 +295,7 @@ class RobotsGate:
                     break
             else:
                 text += answer.decoder.finish() if body else b""
+        self.received_bytes += answer.wire_bytes
         is_truncated = len(text) > limit or len(body) > limit
         return _File(
             answer=answer,

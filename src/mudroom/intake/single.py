@@ -19,12 +19,18 @@ async def take_single(
     options: Mapping[str, object],
     take: Callable[[RunWriter], Awaitable[Outcome]],
 ) -> Outcome:
-    """One page or file in a run of its own. Cancelled, the run still gets its manifest."""
+    """One page or file in a run of its own. Cancelled, the run still gets its manifest.
+
+    Raises: StoreFailed where the run cannot be begun or ended.
+    """
     run = await corpus.begin_run(kind, root_url, options)
+    state = CrawlState.FAILED
     try:
         outcome = await take(run)
+        state = CrawlState.COMPLETE
     except asyncio.CancelledError:
-        await run.finish(CrawlState.CANCELLED)
+        state = CrawlState.CANCELLED
         raise
-    await run.finish(CrawlState.COMPLETE)
+    finally:
+        await run.finish(state)
     return outcome

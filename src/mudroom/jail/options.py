@@ -49,6 +49,8 @@ class JailOptions:
 
     isolation: Isolation | Literal["auto"] = "auto"
     """`auto` is the strongest level that passes its probe on this machine."""
+    floor: Isolation = Isolation.PROCESS
+    """The weakest level that `auto` may take; one that is asked for by its name is taken all the same."""
     by: GuestSharing = GuestSharing.SITE
     guests_per_role: int = field(default_factory=lambda: max(2, os.cpu_count() or 1))
     spares_per_role: int = 1

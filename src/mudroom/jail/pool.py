@@ -79,8 +79,7 @@ class GuestPool:
         Raises: GuestFailed(JAIL_UNAVAILABLE) where the level asked for does not hold, or where a guest
         does not start although the level holds. No level is ever taken that was not tried.
         """
-        asked = self._options.isolation
-        levels = tuple(Isolation) if asked == "auto" else (Isolation(asked),)
+        levels = self._choose_levels()
         for level in levels:
             try:
                 await self._start_at(level)
@@ -90,9 +89,25 @@ class GuestPool:
                 if probed.is_available:
                     raise
                 if level is levels[-1]:
-                    raise GuestFailed(failure.code, f"{probed.detail}. {probed.fix}") from failure
+                    told = f"{probed.detail}. {probed.fix}{self._tell_floor()}"
+                    raise GuestFailed(failure.code, told) from failure
             else:
                 return
+
+    def _choose_levels(self) -> tuple[Isolation, ...]:
+        """The levels to try, strongest first."""
+        asked = self._options.isolation
+        if asked != "auto":
+            return (asked,)
+        levels = tuple(Isolation)
+        return levels[: levels.index(self._options.floor) + 1]
+
+    def _tell_floor(self) -> str:
+        """What was not tried, and how to have it tried; empty where everything was."""
+        floor = self._options.floor
+        if self._options.isolation != "auto" or floor is tuple(Isolation)[-1]:
+            return ""
+        return f" No level weaker than {floor} is taken here unless jail.isolation names it."
 
     async def extract(self, request: ExtractRequest, *, site: str, run_id: str) -> ExtractedDocument:
         """What a guest of that run and site read of a document; its lengths are measured again here.

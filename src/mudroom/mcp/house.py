@@ -12,7 +12,7 @@ from mudroom.mcp.excerpts import GuestExcerptScreen
 from mudroom.mcp.options import McpOptions
 from mudroom.mcp.ports import AgentParts
 from mudroom.mcp.server import serve
-from mudroom.model import Initiator
+from mudroom.model import Initiator, Isolation
 from mudroom.settings import Settings
 
 __all__ = ["serve_agents"]
@@ -21,13 +21,16 @@ __all__ = ["serve_agents"]
 async def serve_agents(settings: Settings) -> None:
     """The MCP server on standard input and output, until its client goes.
 
-    Of the operator's exceptions only those in mcp.allow_origins are open to agents.
+    Of the operator's exceptions only those in mcp.allow_origins are open to agents; guests that are held by
+    limits alone read for them only where jail.isolation says so (decision 10).
+    Raises: GuestFailed with JAIL_UNAVAILABLE.
     """
     mcp = settings.mcp
     egress = replace(settings.egress, allow_origins=mcp.allow_origins, allow_networks=())
     policy = replace(settings.policy, warn=mcp.warn)
     options = McpOptions(allow_origins=mcp.allow_origins, warn=mcp.warn, max_calls=mcp.max_calls)
-    async with open_house(replace(settings, egress=egress), policy=policy) as house:
+    guarded = replace(settings, egress=egress)
+    async with open_house(guarded, policy=policy, floor=Isolation.CONFINED) as house:
         screen = GuestExcerptScreen(house.guests)
         await serve(
             AgentParts(opener=_AgentHouse(house), screen=screen, options=options, version=__version__)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import redirect_stdout
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, redirect_stdout
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
@@ -34,6 +35,13 @@ def build_server(parts: AgentParts) -> Server[Any]:
     """A server for one session, over whatever streams it will be run on."""
     web_open = WebOpen(parts)
 
+    @asynccontextmanager
+    async def live(_server: Server[Any]) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await web_open.aclose()
+
     async def show_tools(
         _context: ServerRequestContext[Any], _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
@@ -49,6 +57,7 @@ def build_server(parts: AgentParts) -> Server[Any]:
         version=parts.version,
         title="mudroom",
         instructions=_INSTRUCTIONS,
+        lifespan=live,
         on_list_tools=show_tools,
         on_call_tool=call_tool,
     )

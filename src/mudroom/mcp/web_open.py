@@ -34,14 +34,18 @@ class WebOpen:
         options = parts.options
         self._slots = asyncio.Semaphore(options.max_calls)
         self._shelf = Shelf(options.max_kept_documents, options.max_kept_chars)
+        self._at_work: set[asyncio.Task[CallToolResult]] = set()
 
     async def call(self, untrusted_arguments: Mapping[str, Any]) -> CallToolResult:
         """The answer to a call.
 
         An error that nobody foresaw is told in the log and is a failed page for the agent, who must not get
-        its text. Raises: asyncio.CancelledError, with which the fetch ends too.
+        its text. Raises: asyncio.CancelledError, with which the fetch ends too; the record of its run may
+        take a moment longer.
         """
         work = asyncio.ensure_future(self._call(untrusted_arguments))
+        self._at_work.add(work)
+        work.add_done_callback(self._at_work.discard)
         try:
             await asyncio.wait({work})
         finally:
@@ -51,6 +55,13 @@ class WebOpen:
             return work.result()
         _log.error("web_open: unexpected %s", describe_fault(error))
         return tell_withheld(OutcomeKind.FAILED, Code.INTERNAL_ERROR, "")
+
+    async def aclose(self) -> None:
+        """Nothing of this session is at work any more: no call, and no run of one that was cancelled."""
+        for work in self._at_work:
+            work.cancel()
+        while self._at_work:
+            await asyncio.wait(self._at_work)
 
     async def _call(self, untrusted_arguments: Mapping[str, Any]) -> CallToolResult:
         try:

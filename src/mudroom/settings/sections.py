@@ -48,6 +48,8 @@ class FetchSettings:
     """Until a connection stands, TLS included."""
     response_timeout_seconds: float = 60.0
     """Until the headers are here."""
+    chain_timeout_seconds: float = 120.0
+    """For all redirects together, until the headers of the last answer are here."""
     idle_timeout_seconds: float = 15.0
     """The longest gap within a body."""
     total_timeout_seconds: float = 180.0
@@ -91,7 +93,8 @@ class JailSettings:
     """How guests are held, and what one document may cost."""
 
     isolation: Isolation | Literal["auto"] = "auto"
-    """auto, strict, confined or process; auto is the strongest that passes its probe here."""
+    """auto, strict, confined or process; auto is the strongest that passes its probe here, and for agents
+    never process, which has to be named."""
     by: GuestSharing = GuestSharing.SITE
     """site or document: what one guest may read before it is replaced."""
     guests_per_role: int = field(default_factory=lambda: max(2, os.cpu_count() or 1))
