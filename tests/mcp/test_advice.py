@@ -8,7 +8,7 @@ from mudroom.errors import CODES, Code
 from mudroom.mcp.advice import advise_agent
 
 FOR_PEOPLE = re.compile(
-    r"--[a-z]|\[[a-z]+\]|\b(egress|fetch|extract|archive|jail|mcp)\.[a-z_]+|\bmudroom [a-z]+"
+    r"--[a-z]|\[[a-z]+\]|\b(egress|fetch|extract|archive|jail|mcp)\.[a-z_]+|\bmudroom (?!does)[a-z]+"
 )
 
 

@@ -6,6 +6,7 @@ from mudroom.net.interfaces import list_own_addresses, list_own_networks
 from mudroom.net.libcurl import HAD_KEY_LOG
 from mudroom.net.limits import NetLimits
 from mudroom.net.nat64 import discover_nat64, find_nat64_prefixes
+from mudroom.net.proxies import list_proxies
 from mudroom.net.resolver import Resolver, ResolverOptions, SystemResolver
 from mudroom.net.transport import Headers, Transport, WireRequest, WireResponse
 
@@ -27,4 +28,5 @@ __all__ = [
     "find_nat64_prefixes",
     "list_own_addresses",
     "list_own_networks",
+    "list_proxies",
 ]
