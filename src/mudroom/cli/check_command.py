@@ -97,7 +97,14 @@ def _expand(urls: tuple[str, ...]) -> Iterator[str]:
         if url != "-":
             yield url
             continue
-        while line := sys.stdin.buffer.readline(_MAX_URL_CHARS):
+        while line := _read_line():
             text = line.decode("utf-8", "surrogateescape").strip()
             if text and not text.startswith("#"):
                 yield text
+
+
+def _read_line() -> bytes:
+    try:
+        return sys.stdin.buffer.readline(_MAX_URL_CHARS)
+    except OSError as error:
+        raise click.UsageError(f"standard input cannot be read: {error.strerror or error}") from error

@@ -61,6 +61,8 @@ def tell_accepted(
         _WARNING.format(boundary=boundary),
         fence_text(f"{head}\n{part}", boundary),
     ]
+    if not page.markdown.strip():
+        lines.append("The page is empty: there is nothing to read in it.")
     if next_cursor is not None:
         lines.append(f"There is more: call web_open with the same url and cursor {next_cursor}")
     return _result("\n".join(lines), structured)
