@@ -15,7 +15,7 @@ import mudroom
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "mudroom"
 MODULES = sorted(SOURCE.rglob("*.py"))
-MAX_LINES = 400
+MAX_LINES = 450
 MAX_FUNCTION_LINES = 70
 
 
