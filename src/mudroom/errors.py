@@ -246,7 +246,9 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
             "robots.txt could not be read, so nothing is fetched (RFC 9309); try again later.",
         ),
         Code.BODY_TOO_LARGE: CodeFacts(
-            Reason.CONTENT_TOO_LARGE, False, "Raise the byte limit if you want a body of this size."
+            Reason.CONTENT_TOO_LARGE,
+            False,
+            "Raise fetch.max_body_bytes (in a crawl: crawl.max_page_bytes) if you want a body of this size.",
         ),
         Code.DECODED_TOO_LARGE: CodeFacts(
             Reason.CONTENT_TOO_LARGE,
@@ -268,7 +270,7 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         Code.EXTRACTION_LIMIT: CodeFacts(
             Reason.CONTENT_TOO_LARGE,
             False,
-            "The document is deeper or larger than is read; see the [extract] limits.",
+            "Raise the limit that is named, under [extract], if you want documents like this one.",
         ),
         Code.JAIL_UNAVAILABLE: CodeFacts(
             Reason.EXTRACTION,
@@ -314,9 +316,13 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         Code.FILE_NOT_REGULAR: CodeFacts(
             Reason.FILE, False, "Name the file itself: links, folders, pipes and devices are not opened."
         ),
-        Code.FILE_UNREADABLE: CodeFacts(Reason.FILE, False, "Check the permissions of the file."),
+        Code.FILE_UNREADABLE: CodeFacts(
+            Reason.FILE, False, "Check the permissions of the file, and that it holds text."
+        ),
         Code.FILE_TOO_LARGE: CodeFacts(
-            Reason.CONTENT_TOO_LARGE, False, "Raise the byte limit if you want a file of this size."
+            Reason.CONTENT_TOO_LARGE,
+            False,
+            "Raise extract.max_body_bytes (for scan: --max-file-size) if you want a file of this size.",
         ),
         Code.CRAWL_LIMIT_REACHED: CodeFacts(Reason.LIMIT, False, "Raise the budget of the crawl."),
         Code.DUPLICATE_PAGE: CodeFacts(
@@ -327,7 +333,9 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         ),
         Code.CANCELLED: CodeFacts(Reason.CANCELLED, True, "Start it again."),
         Code.INVALID_CONFIG: CodeFacts(
-            Reason.CONFIGURATION, False, "mudroom config show lists every setting and where it comes from."
+            Reason.CONFIGURATION,
+            False,
+            "Mend what is named; mudroom config path says which settings file is read.",
         ),
         Code.INTERNAL_ERROR: CodeFacts(
             Reason.INTERNAL, False, "This is a fault of mudroom; report it with the log of this run."
@@ -339,10 +347,12 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
 class MudroomError(Exception):
     """A failure with a code. Raised at floors, turned into an outcome by `intake`."""
 
-    def __init__(self, code: Code, message: str) -> None:
+    def __init__(self, code: Code, message: str, *, detail: str = "") -> None:
         super().__init__(message)
         self.code = code
         self.message = message
+        self.detail = detail
+        """What exactly, where the code leaves it open: one of `model.REFUSAL_DETAILS`, or nothing."""
         self.wire_bytes = 0
         """Body bytes that had come when a fetch failed, of all its hops."""
         self.hops: tuple[Any, ...] = ()
