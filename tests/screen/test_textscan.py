@@ -264,3 +264,9 @@ def test_clean_texts_give_nothing_worth_a_warning(scanner: Scanner, text: str) -
     # Row 89.
     worst = scan(scanner, text, STRICT).worst
     assert worst is None or worst is Severity.LOW
+
+
+def test_no_report_names_a_page_that_is_not_there(scanner: Scanner, rules: RuleSet) -> None:
+    log = format_report_sarif([scan(scanner, ATTACK)], rules, "0")
+    assert ".invalid" not in log
+    assert "informationUri" not in log
