@@ -12,6 +12,7 @@ from mudroom.errors import Code, InvalidConfig, StoreFailed
 from mudroom.model import CrawlState, Link, OutcomeKind, PageState
 
 A = "http://a.example"
+LOCAL = "http://127.0.0.1:8000"
 FAST: dict[str, Any] = {"delay_seconds": 0}
 
 
@@ -303,14 +304,19 @@ async def test_the_delay_lies_between_the_starts_of_requests_to_one_host(bench: 
     assert [round(later - earlier, 6) for earlier, later in pairwise(moments)] == [2] * 5
 
 
-async def test_an_origin_opened_by_the_operator_is_not_waited_for(bench: Any) -> None:
-    local = "http://127.0.0.1:8000"
-    site = {f"{local}/": bench.page(links=("/1", "/2", "/3"), seconds=0)}
-    site |= {f"{local}/{n}": bench.page(seconds=0) for n in (1, 2, 3)}
-    await bench.crawl(site, f"{local}/")
+@pytest.mark.parametrize(
+    ("seed", "asked", "kept"),
+    [(A, None, 1), (LOCAL, None, 0), (A, 0, 0), (LOCAL, 0, 0), (A, 2, 2), (LOCAL, 2, 2)],
+    ids=str,
+)
+async def test_only_where_no_delay_was_asked_for_an_origin_of_the_operators_has_none(
+    bench: Any, seed: str, asked: float | None, kept: float
+) -> None:
+    site = {f"{seed}/": bench.page(links=("/1", "/2", "/3"), seconds=0)}
+    site |= {f"{seed}/{n}": bench.page(seconds=0) for n in (1, 2, 3)}
+    await bench.crawl(site, f"{seed}/", delay_seconds=asked)
     moments = [moment for moment, _ in bench.intake.starts]
-    assert len(moments) == 4
-    assert moments[-1] == moments[0]
+    assert [round(later - earlier, 6) for earlier, later in pairwise(moments)] == [kept] * 3
 
 
 @pytest.mark.parametrize(("asked", "kept"), [(7, 7), (3600, 30), (0.5, 2)])
