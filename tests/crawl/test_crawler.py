@@ -340,6 +340,33 @@ async def test_a_host_that_asks_for_a_pause_gets_it_within_bounds(
     assert moments[2] - moments[1] == kept
 
 
+async def test_a_pause_asked_for_behind_a_redirect_is_that_of_the_host_which_asked(bench: Any) -> None:
+    b = "http://b.example"
+    site = {
+        f"{A}/": bench.page(links=("/0", "/1", f"{b}/y"), seconds=0),
+        f"{A}/0": bench.page(redirect=f"{b}/x", seconds=0),
+        f"{b}/x": bench.page(kind=OutcomeKind.FAILED, status=429, retry_after=30, seconds=0),
+        f"{A}/1": bench.page(seconds=0),
+        f"{b}/y": bench.page(seconds=0),
+    }
+    await bench.crawl(site, same_host=False, concurrency=1, **FAST)
+    starts = {url: moment for moment, url in bench.intake.starts}
+    assert starts[f"{A}/1"] - starts[f"{b}/x"] == 0
+    assert starts[f"{b}/y"] - starts[f"{b}/x"] == 30
+
+
+async def test_a_redirect_away_from_the_operators_own_origin_waits_as_other_hosts_are_waited_for(
+    bench: Any,
+) -> None:
+    b = "http://b.example"
+    site = {f"{LOCAL}/": bench.page(links=("/0", "/1"), seconds=0)}
+    site |= {f"{LOCAL}/{n}": bench.page(redirect=f"{b}/{n}", seconds=0) for n in (0, 1)}
+    site |= {f"{b}/{n}": bench.page(seconds=0) for n in (0, 1)}
+    await bench.crawl(site, f"{LOCAL}/", same_host=False)
+    starts = {url: moment for moment, url in bench.intake.starts}
+    assert abs(starts[f"{b}/1"] - starts[f"{b}/0"]) == 1
+
+
 async def test_pauses_double_while_a_host_keeps_refusing(bench: Any) -> None:
     site = list_site(bench, 4, seconds=0, kind=OutcomeKind.FAILED, status=429)
     await bench.crawl(site, concurrency=1, **FAST)

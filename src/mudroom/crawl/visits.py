@@ -78,7 +78,7 @@ class VisitPlanner:
             robots_check=self._robots.for_page(attempt.entry.scope),
             clock=self._parts.clock,
             sleep=self._parts.sleep,
-            delay_seconds=self.choose_delay(attempt.entry.origin),
+            choose_delay=self.choose_delay,
             own_keys=set(),
         )
 
