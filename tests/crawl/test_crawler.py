@@ -258,6 +258,18 @@ async def test_a_person_who_stops_a_crawl_still_gets_its_manifest(bench: Any) ->
     assert manifest["state"] == "CANCELLED"
 
 
+@pytest.mark.parametrize("steps", range(12))
+async def test_a_person_who_says_so_twice_gets_the_manifest_all_the_same(bench: Any, steps: int) -> None:
+    bench.intake.site = list_site(bench, 3, seconds=50)
+    work = asyncio.create_task(bench.make_crawler().crawl_to_end(f"{A}/", CrawlPolicy(delay_seconds=0)))
+    await bench.intake.third_request.wait()
+    work.cancel()
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    work.cancel()
+    assert (await work)["state"] == "CANCELLED"
+
+
 async def test_a_fault_of_ours_costs_one_page_and_is_told_without_its_text(
     bench: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
