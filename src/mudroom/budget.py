@@ -1,7 +1,8 @@
 """Limits that are spent: bytes, pages and time of one run.
 
 Each attempt reserves `min(max_page_bytes, max_total_bytes - spent - reserved)` and is capped at it, so
-that the total never passes the limit however many attempts run at once.
+that pages never pass the limit however many attempts run at once. What is read beside them (robots.txt)
+is charged once it was read, and can pass it by what was being read at that moment.
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ class ByteBudget:
             return None
         self.reserved_bytes += limit
         return Reservation(budget=self, limit_bytes=limit)
+
+    def charge(self, used_bytes: int) -> None:
+        """Spend bytes that nobody had reserved."""
+        self.spent_bytes += used_bytes
 
     @property
     def is_exhausted(self) -> bool:

@@ -339,7 +339,7 @@ class MudroomError(Exception):
         self.code = code
         self.message = message
         self.wire_bytes = 0
-        """Body bytes that had come when a fetch failed."""
+        """Body bytes that had come when a fetch failed, of all its hops."""
         self.hops: tuple[Any, ...] = ()
         """The requests made before the failure (`model.Hop`), where it met a fetch on its way."""
 

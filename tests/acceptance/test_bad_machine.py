@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -51,7 +52,10 @@ def test_a_full_disk_ends_in_a_code_and_a_valid_record_and_nothing_half_written(
         opened = program.run("open", site.url("/1"), *more, statuses=frozenset({1}))
     manifest = crawled.json
     codes = {page["code"] for page in manifest["pages"]}
-    assert "NO_SPACE" in codes, codes
+    told = codes | {warning["code"] for warning in manifest["warnings"]}
+    assert "NO_SPACE" in told, (
+        "of each page where there was room to say so, and of the run where there was not"
+    )
     assert codes <= {None, "NO_SPACE"}
     assert opened.json["code"] == "NO_SPACE"
     run = workspace / "runs" / manifest["run_id"]
@@ -107,10 +111,10 @@ def test_broken_settings_are_told_all_at_once_and_nothing_is_begun(program: Prog
     config = program.folder / "mudroom.toml"
     config.write_text(text)
     config.chmod(0o600)
-    for command in (("open", "https://example.com/"), ("crawl", "https://example.com/"), ("serve",)):
-        done = program.run(*command, "--config", str(config), statuses=frozenset({2}))
-        for words in told:
-            assert words in done.err
+    command = ("serve",) if name == "not TOML" else ("open", "https://example.com/")
+    done = program.run(*command, "--config", str(config), statuses=frozenset({2}))
+    for words in told:
+        assert words in done.err
     assert not program.workspace.exists()
 
 
@@ -165,3 +169,41 @@ def test_no_proxy_of_the_environment_is_used_and_a_failure_says_so(program: Prog
         )
         assert "proxy" in dead.err.lower()
         assert proxy.total_connections == 0
+
+
+def test_too_few_descriptors_end_in_a_code_and_never_in_waiting(program: Program) -> None:
+    page = program.folder / "page.html"
+    page.write_text("<p>hello")
+    for number in (16, 17, 20, 26):
+        few = replace(program, prefix=("sh", "-c", f'ulimit -n {number}; exec "$@"', "sh"))
+        done = few.run("open", str(page), seconds=40, statuses=frozenset({0, 1}))
+        if done.status:
+            assert "JAIL_UNAVAILABLE" in done.err or "STORE_UNAVAILABLE" in done.err
+
+
+def test_a_download_never_takes_the_place_of_a_device_or_a_pipe(program: Program) -> None:
+    os.mkfifo(program.folder / "pipe")
+    with serve_in_thread(Route(path="/", body="bytes")) as site:
+        arguments = (
+            "download",
+            site.url("/"),
+            "--allow-origin",
+            site.origin,
+            "-o",
+            str(program.folder / "pipe"),
+        )
+        done = program.run(*arguments, statuses=frozenset({1}))
+    assert "-o -" in done.err
+    assert (program.folder / "pipe").is_fifo()
+
+
+def test_a_person_who_stops_listening_costs_no_page(program: Program) -> None:
+    with serve_in_thread(*SITE) as site:
+        process = program.start("crawl", site.url("/"), "--allow-origin", site.origin, "--jsonl", "-v")
+        assert process.stderr is not None
+        assert process.stdout is not None
+        with process:
+            process.stderr.close()
+            rows = [json.loads(line) for line in process.stdout.read().splitlines()]
+    assert {row["outcome"] for row in rows} == {"STORED"}
+    assert len(rows) == 25

@@ -386,6 +386,14 @@ def test_the_doctor_names_each_check(mudroom: CommandLine) -> None:
     assert broken.status == 1
 
 
+def test_the_doctor_says_that_secrets_of_tls_are_not_written(mudroom: CommandLine) -> None:
+    mudroom.extra["SSLKEYLOGFILE"] = str(mudroom.workspace.parent / "secrets")
+    ran = mudroom("doctor", "--json")
+    [check] = [check for check in ran.json()["checks"] if check["name"] == "TLS secrets"]
+    assert (check["state"], "SSLKEYLOGFILE is set, and ignored" in check["detail"]) == ("ok", True)
+    assert ran.status == 0
+
+
 def test_help_is_quick_because_it_loads_nothing_heavy(mudroom: CommandLine) -> None:
     loaded = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "mudroom", "--help"],

@@ -155,7 +155,7 @@ def test_a_page_with_a_warning_lies_in_quarantine_alone(program: Program) -> Non
     assert not any(holds_canary(file.read_text(), unfolds=True) for file in others)
 
 
-WARNED = f"<title>Nice</title><p>{CANARY}. She wrote: “{ATTACK}” and laughed about it, since it never works."
+WARNED = f"<title>Nice</title><p>{CANARY}.</p><p>The attack “{ATTACK}” is quoted in this article."
 
 
 async def test_an_agent_gets_no_word_of_a_withheld_page(program: Program, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,22 @@ async def test_a_crawl_that_is_cancelled_gives_its_manifest(settings: Settings) 
         manifest = await crawl
     assert manifest["state"] == CrawlState.CANCELLED
     assert [page["outcome"] for page in manifest["pages"]] == ["STORED", "FAILED"]
+
+
+async def test_a_redirect_inside_one_exception_is_followed_where_robots_are_asked(settings: Settings) -> None:
+    async with SiteServer() as one, SiteServer(Route(path="/", body=PAGE)) as two:
+        one.add(Route(path="/", status=302, headers=(("Location", two.url("/")),)))
+        egress = replace(
+            settings.egress,
+            ports=frozenset({one.port, two.port}),
+            allow_networks=(ip_network("127.0.0.0/8"),),
+        )
+        async with open_house(replace(settings, egress=egress), guests=UnjailedGuests()) as house:
+            outcome = await house.open_url(
+                one.url("/"), initiator=Initiator.AGENT, scope=ExceptionScope.operator()
+            )
+    assert isinstance(outcome, Stored)
+    assert [(one.hit_count("/robots.txt"), two.hit_count("/robots.txt"))] == [(1, 1)]
 
 
 async def test_the_fetcher_alone_needs_no_guest_and_no_workspace(settings: Settings) -> None:

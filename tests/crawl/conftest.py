@@ -163,7 +163,7 @@ class ScriptedIntake:
         url = first
         while True:
             assert request.gate is not None
-            await request.gate(url)
+            await request.gate(url, request.scope)
             self.starts.append((self.time.monotonic(), url.normalized))
             page = self.site(url.normalized) if callable(self.site) else self.site.get(url.normalized)
             page = page or Page(kind=OutcomeKind.FAILED, status=404)
@@ -279,24 +279,24 @@ class ScriptedRobots:
     modes: list[RobotsMode] = field(default_factory=list)
     scopes: list[object] = field(default_factory=list)
     closed: int = 0
+    file_bytes: int = 0
+    received_bytes: int = 0
+    """Each check costs a file."""
 
     def open_gate(self, run_id: str, mode: RobotsMode) -> ScriptedRobots:
         assert run_id.startswith("crawl_")
         self.modes.append(mode)
         return self
 
-    def for_page(self, scope: object) -> Callable[[Any], Any]:
+    async def check(self, url: Any, scope: object) -> None:
         self.scopes.append(scope)
-
-        async def check(url: Any) -> None:
-            if self.modes[-1] is RobotsMode.IGNORE:
-                return
-            if self.unavailable:
-                raise EgressRefused(Code.ROBOTS_UNAVAILABLE, "robots.txt could not be read")
-            if url.normalized in self.denied:
-                raise EgressRefused(Code.ROBOTS_DENIED, "robots.txt asks robots to stay away")
-
-        return check
+        self.received_bytes += self.file_bytes
+        if self.modes[-1] is RobotsMode.IGNORE:
+            return
+        if self.unavailable:
+            raise EgressRefused(Code.ROBOTS_UNAVAILABLE, "robots.txt could not be read")
+        if url.normalized in self.denied:
+            raise EgressRefused(Code.ROBOTS_DENIED, "robots.txt asks robots to stay away")
 
     def crawl_delay_seconds(self, origin: str) -> float | None:
         return self.delays.get(origin)

@@ -186,6 +186,14 @@ async def test_a_page_beyond_its_own_limit_is_too_large_whatever_is_left(bench: 
     assert manifest["state"] == "COMPLETE"
 
 
+async def test_what_robots_files_cost_is_charged_to_the_budget(bench: Any) -> None:
+    bench.robots.file_bytes = 400
+    manifest = await bench.crawl(list_site(bench, 3, size=100), max_total_bytes=900, concurrency=1, **FAST)
+    assert [page["code"] for page in manifest["pages"]] == [None, None]
+    assert manifest["wire_bytes"] == 1000
+    assert manifest["state"] == "LIMIT_REACHED"
+
+
 async def test_a_fault_costs_the_whole_share_since_nobody_counted(bench: Any) -> None:
     site = list_site(bench, 3, fault=KeyError())
     manifest = await bench.crawl(site, max_page_bytes=1000, max_total_bytes=2100, concurrency=1, **FAST)

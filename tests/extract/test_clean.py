@@ -1,6 +1,6 @@
 import pytest
 
-from mudroom.extract import clean_exposed
+from mudroom.extract import clean_exposed, is_clean
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,11 @@ from mudroom.extract import clean_exposed
 def test_exposed_text_keeps_what_is_read_and_loses_what_hides(text: str, expected: str, removed: int) -> None:
     cleaned = clean_exposed(text)
     assert (cleaned.text, cleaned.removed) == (expected, removed)
+    assert is_clean(text) is (cleaned.text == text)
+    assert is_clean(cleaned.text)
+
+
+def test_more_joiners_than_any_page_has_are_not_looked_through() -> None:
+    pair = "می\u200cخواهم"  # noqa: RUF001 - Persian
+    assert is_clean(pair * 100_000)
+    assert not is_clean(pair * 300_001)

@@ -83,6 +83,8 @@ def test_text_that_a_person_can_read_is_shown(read: Read, strings: Strings, styl
         (f"<font color='#fefefe'>{SECRET}</font>", Hiding.COLOUR),
         (f"<div style='background:#000'><p style='color:black'>{SECRET}</div>", Hiding.COLOUR),
         (f"<style>.x{{display:none}}</style><p class=x>{SECRET}", Hiding.DISPLAY_NONE),
+        (f"<style>p{{display:none}}</style><p>{SECRET}", Hiding.DISPLAY_NONE),
+        (f"<style>p > span{{opacity:0}}</style><p class=x>seen <span>{SECRET}</span>", Hiding.OPACITY),
         (f"<style>@media screen{{div > .x{{opacity:0}}}}</style><div><p class=x>{SECRET}</div>", Hiding.OPACITY),
         (f"<style>@layer a{{#x,y{{visibility:hidden}}}}</style><p id=x>{SECRET}", Hiding.VISIBILITY_HIDDEN),
         (f"<style>.x{{display:block}} p.x{{display:none}} .x{{display:block}}</style><p class=x>{SECRET}", Hiding.DISPLAY_NONE),

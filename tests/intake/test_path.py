@@ -348,7 +348,7 @@ async def test_the_archive_keeps_what_the_rule_says(
 
 
 async def test_a_robots_refusal_fails_before_anything_is_dialled() -> None:
-    async def refuse(_url: object) -> None:
+    async def refuse(_url: object, _scope: object) -> None:
         raise EgressRefused(Code.ROBOTS_DENIED, "robots.txt of site.example asks robots to stay away")
 
     house = PaperHouse({SITE: PaperAnswer(body=b"x")})
@@ -436,7 +436,7 @@ async def test_cancelling_passes_through_and_leaves_no_record() -> None:
     run = await house.begin()
     is_asked = asyncio.Event()
 
-    async def note(_url: object) -> None:
+    async def note(_url: object, _scope: object) -> None:
         is_asked.set()
 
     task = asyncio.create_task(house.intake.take_page(ask(gate=note), run))

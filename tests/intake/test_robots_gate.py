@@ -45,6 +45,10 @@ class ScriptedBody:
     chunk: int
     read: int = 0
 
+    @property
+    def received_bytes(self) -> int:
+        return min(self.read, len(self.body))
+
     async def chunks(self) -> AsyncIterator[bytes]:
         for start in range(0, len(self.body), self.chunk):
             self.read += self.chunk
@@ -377,14 +381,29 @@ async def test_the_origins_remembered_are_bounded(house: Callable[..., House]) -
     assert len(built.fetcher.requests) == 6
 
 
-async def test_a_pages_exceptions_cover_its_own_origin_and_none_that_a_redirect_leads_to(
-    house: Callable[..., House],
-) -> None:
+async def test_what_files_cost_is_counted(house: Callable[..., House]) -> None:
+    lost = FetchFailed(Code.CONNECTION_LOST, "gone")
+    lost.wire_bytes = 30
+    built = house(Answer(status=429, body=b"slow"), Answer(body=RULES), Answer(error=lost))
+    gate = built.gates.open_gate("crawl_1", RobotsMode.OBEY)
+    await gate.check(url("https://a.example/"), NONE)
+    with pytest.raises(EgressRefused):
+        await gate.check(url("https://b.example/"), NONE)
+    assert gate.received_bytes == 4 + len(RULES) + 30
+
+
+async def test_a_file_is_asked_for_with_the_exceptions_of_its_hop(house: Callable[..., House]) -> None:
     built = house(Answer(body=b""))
-    check_hop = built.gates.open_gate("crawl_1", RobotsMode.OBEY).for_page(OPERATOR)
-    for target in ("http://a.example/", "http://a.example/moved", "http://intern.example/"):
-        await check_hop(url(target))
+    gate = built.gates.open_gate("crawl_1", RobotsMode.OBEY)
+    inside = ExceptionScope.of("10.0.0.0/8")
+    for target, scope in (
+        ("http://a.example/", OPERATOR),
+        ("http://b.intern.example/", inside),
+        ("http://c.example/", NONE),
+    ):
+        await gate.check(url(target), scope)
     assert [(request.url, request.initiator_scope) for request in built.fetcher.requests] == [
         ("http://a.example/robots.txt", OPERATOR),
-        ("http://intern.example/robots.txt", NONE),
+        ("http://b.intern.example/robots.txt", inside),
+        ("http://c.example/robots.txt", NONE),
     ]

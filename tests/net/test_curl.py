@@ -45,6 +45,37 @@ async def test_an_answer_is_handed_on_as_it_came(transport: CurlTransport, wire:
         assert site.requests[0].target == "/p?q=%7e"
 
 
+@pytest.mark.parametrize("surplus", [b"here is more than was promised\r\n\r\n", b"HTTP/9.9 what\r\n\r\n"])
+async def test_what_an_answer_sends_beyond_its_length_does_not_cost_the_next_page(
+    transport: CurlTransport, wire: Wire, surplus: bytes
+) -> None:
+    late = asyncio.Event()
+    greedy = Route(path="/greedy", content_length=3, body=(b"abc", Wait(late), surplus))
+    async with SiteServer(greedy, Route(path="/next", body="unharmed")) as site:
+        assert await read(transport, wire(site.url("/greedy"))) == b"abc"
+        following = asyncio.create_task(read(transport, wire(site.url("/next"))))
+        for _ in range(20):  # the request goes out on the kept connection before the surplus comes
+            await asyncio.sleep(0)
+        late.set()
+        assert await following == b"unharmed"
+        assert site.total_connections == 2
+
+
+async def test_a_request_that_changes_something_is_never_sent_twice(
+    transport: CurlTransport, wire: Wire
+) -> None:
+    late = asyncio.Event()
+    greedy = Route(path="/greedy", content_length=3, body=(b"abc", Wait(late), b"rubbish\r\n\r\n"))
+    async with SiteServer(greedy, Route(path="/next", body="done")) as site:
+        await read(transport, wire(site.url("/greedy")))
+        following = asyncio.create_task(failure(transport, wire(site.url("/next"), method="POST", body=b"x")))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        late.set()
+        assert (await following).code is Code.PROTOCOL_ERROR
+        assert site.total_connections == 1
+
+
 TARGETS = ["/a/../b", "/%2e%2e/x", '/|{}^`"<>', "/?a=%zz&b='", "/a//b/", "/;p=1"]
 
 

@@ -12,6 +12,7 @@ from mudroom.extract import (
     clean_exposed,
     expose_url,
     extract_document,
+    is_clean,
     make_slug,
 )
 from mudroom.model import View
@@ -45,6 +46,7 @@ def test_cleaning_twice_changes_nothing_and_leaves_nothing(text: str) -> None:
     once = clean_exposed(text)
     assert clean_exposed(once.text).text == once.text
     assert clean_exposed(once.text).removed == 0
+    assert is_clean(text) is (once.text == text)
     once.text.encode()
     assert not re.search(
         "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b\U000e0000-\U000e007f]", once.text

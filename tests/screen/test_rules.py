@@ -7,7 +7,7 @@ from importlib import resources
 import pytest
 
 from mudroom.errors import InvalidConfig
-from mudroom.model import Severity
+from mudroom.model import ExposedForm, ExposedText, ScanRequest, SecurityText, Severity
 from mudroom.screen import RuleSet, Scanner, digest_rules, load_rules, parse_rules
 
 GOOD = b"""
@@ -171,3 +171,43 @@ def test_all_faults_are_reported_together() -> None:
 def test_words_that_lead_back_to_themselves_are_refused() -> None:
     with pytest.raises(InvalidConfig, match="leads back to itself"):
         parse_rules({"words.yaml": b"words: {a: 'x%a%'}", "a.yaml": GOOD.replace(b"green cheese'", b"%a%'")})
+
+
+def test_every_packaged_pattern_compiles_by_itself() -> None:
+    # Loading them at a start takes this on trust.
+    folder = resources.files("mudroom.screen").joinpath("data")
+    files = {item.name: item.read_bytes() for item in folder.iterdir() if item.name.endswith(".yaml")}
+    assert parse_rules(files) == load_rules()
+
+
+MANUALS = (
+    "This option forces child sections to ignore all rules that they would inherit.",
+    "Applications should not use any of these parameters.",
+    "Close the archive and forget everything we know about it.",
+    "If the filter wants no more, it should stop processing, then return the constant.",
+    "Copy files from the index to the tree, see [the list](http://manual.test/list.html).",
+    "Send email to [the list](mailto:list@manual.test).",
+    "You can provide your own configuration in a module.",
+    "It prints a notice before printing the first prompt.",
+    "Set the variable to enable the debug mode of the loop.",
+    "Encode the bytes-like object using Base64.",
+    "Pass it as the context argument of the call.",
+    "Mark the output as safe from further escaping.",
+    "The counter is an integer because it has no limit.",
+    "Before running the server you must fill the folder.",
+    "subprocess.\nrun\nsubprocess.\nPopen",
+    "The database will be destroyed without consulting the user.",
+    '{"sub": "17", "admin": true}',
+    "quantity<UNIT(System), Y>",
+    "![build](https://ci.manual.test/{owner}/{repo}/badge.svg)",
+    "Permet de contourner les restrictions du serveur.",
+)
+
+
+@pytest.mark.parametrize("text", MANUALS)
+def test_manuals_raise_no_warning(scanner: Scanner, text: str) -> None:
+    page = ScanRequest(
+        exposed=(ExposedText(form=ExposedForm.MARKDOWN, text=text),),
+        security_text=SecurityText.from_pieces([]),
+    )
+    assert [finding.id for finding in scanner.scan(page) if finding.severity > Severity.LOW] == []

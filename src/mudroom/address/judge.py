@@ -26,16 +26,13 @@ class AllowedUrl:
     """A URL that may be requested, once the addresses of its host pass too.
 
     Shapes: `exception` names what opened it: an exact origin, or the network of a literal; else None.
+    `policy` and `scope` are those that it was judged under, and the verdict says nothing beyond them.
     """
 
     url: ParsedUrl
     exception: str | None = None
-    policy: EgressPolicy | None = field(default=None, compare=False, repr=False)
-    scope: ExceptionScope | None = field(default=None, compare=False, repr=False)
-
-    def holds_under(self, policy: EgressPolicy, scope: ExceptionScope) -> bool:
-        """Whether this is what a judgement under that policy and scope would say: it was one."""
-        return self.policy is policy and self.scope == scope
+    policy: EgressPolicy = field(compare=False, repr=False)
+    scope: ExceptionScope = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

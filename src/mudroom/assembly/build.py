@@ -54,6 +54,7 @@ def build_fetch_options(settings: Settings) -> FetchOptions:
     return FetchOptions(
         user_agent=fetch.user_agent or f"mudroom/{__version__}",
         limits=limits,
+        chain_timeout_seconds=fetch.chain_timeout_seconds,
         max_decoded_bytes=fetch.max_decoded_bytes,
         trust_anchors=dict.fromkeys(egress.ca_hosts, egress.ca_file) if egress.ca_file else {},
     )

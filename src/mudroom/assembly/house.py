@@ -84,7 +84,7 @@ class House:
                     scope=scope,
                     headers=headers,
                     redirects=RedirectRule(max_hops=self.settings.fetch.max_redirects),
-                    gate=gate.for_page(scope) if asks_robots else None,
+                    gate=gate.check if asks_robots else None,
                     robots="allowed" if asks_robots else "not-checked",
                     views=views,
                 )

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from pathlib import Path
 
-import pycurl
-
 from mudroom.assembly.build import build_jail_options
 from mudroom.errors import MudroomError
 from mudroom.jail import probe_isolation
+from mudroom.net import HAD_KEY_LOG
+from mudroom.net.libcurl import pycurl
 from mudroom.screen import Scanner, load_rules
 from mudroom.settings import Settings
 
@@ -50,7 +50,8 @@ async def examine_machine(settings: Settings) -> tuple[Check, ...]:
         _check_workspace(settings.workspace),
         _check_resolver(),
         _check_network_library(),
-        _check_environment(),
+        _check_proxies(),
+        _check_key_log(),
         _check_rules(settings),
     )
 
@@ -105,8 +106,8 @@ def _is_written_by_others(folder: Path) -> bool:
         return False
 
 
-def _check_environment() -> Check:
-    """Variables that other programs obey and this one does not."""
+def _check_proxies() -> Check:
+    """The proxies of the environment, which other programs obey and this one does not."""
     proxies = sorted(
         name
         for name in os.environ
@@ -119,6 +120,17 @@ def _check_environment() -> Check:
         state=CheckState.WEAKER,
         detail=f"{', '.join(proxies)} set, and ignored: a proxy would choose the address in our place",
         fix="run mudroom where hosts can be reached directly",
+    )
+
+
+def _check_key_log() -> Check:
+    """The variable that has TLS libraries write down what decrypts every connection."""
+    if not HAD_KEY_LOG:
+        return Check(name="TLS secrets", state=CheckState.OK, detail="written nowhere")
+    return Check(
+        name="TLS secrets",
+        state=CheckState.OK,
+        detail="SSLKEYLOGFILE is set, and ignored: secrets of TLS sessions are written nowhere",
     )
 
 

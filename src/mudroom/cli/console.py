@@ -69,12 +69,20 @@ class Voice:
 
             print_label(label, sentence, style)
         else:
-            sys.stderr.write(f"{label}{sentence}\n")
-            sys.stderr.flush()
+            _tell(f"{label}{sentence}\n")
 
     def _print(self, label: str, sentence: str) -> None:
         style = _STYLES.get(label.strip(), "bold")
         self.print(f"{label} ".ljust(_LABEL_WIDTH), shorten(make_inert(sentence), _MAX_LINE), style)
+
+
+def _tell(line: str) -> None:
+    try:
+        sys.stderr.write(line)
+        sys.stderr.flush()
+    except OSError:
+        # Nobody listens, which must not cost the page that was told of; results and status still tell.
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - for as long as we run
 
 
 def print_json(value: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from mudroom.address import ParsedUrl, canonical_key
+from mudroom.address import ExceptionScope, ParsedUrl, canonical_key
 from mudroom.budget import Reservation
 from mudroom.clock import Clock
 from mudroom.crawl.frontier import Frontier, FrontierEntry
@@ -13,7 +13,7 @@ from mudroom.crawl.manners import HostManners
 from mudroom.crawl.ports import Sleep
 from mudroom.crawl.reach import Reach, ReachVerdict
 from mudroom.errors import Code, EgressRefused
-from mudroom.intake import HopGate, RobotsReader
+from mudroom.intake import RobotsReader
 
 __all__ = ["Attempt", "HopWatch"]
 
@@ -47,13 +47,12 @@ class HopWatch:
     frontier: Frontier
     manners: HostManners
     robots: RobotsReader
-    robots_check: HopGate
     clock: Clock
     sleep: Sleep
     choose_delay: Callable[[str], float]
     own_keys: set[str]
 
-    async def __call__(self, url: ParsedUrl) -> None:
+    async def __call__(self, url: ParsedUrl, scope: ExceptionScope) -> None:
         """Nothing, when the hop may be made.
 
         Raises: EgressRefused with REDIRECT_CROSS_HOST, OUT_OF_SCOPE, DUPLICATE_PAGE, or what robots.txt says.
@@ -61,7 +60,7 @@ class HopWatch:
         is_first = not self.own_keys
         if not is_first and not self.attempt.is_seed:
             self._check_reach(url)
-        await self.robots_check(url)
+        await self.robots.check(url, scope)
         self._claim(url, is_first=is_first)
         if not is_first:
             await self._wait_turn(url)

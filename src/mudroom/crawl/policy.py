@@ -67,7 +67,7 @@ class CrawlPolicy:
     max_page_bytes: int = 10 * _MIB
     """Of one page's body as received."""
     max_total_bytes: int = 500 * _MIB
-    """Of all pages' bodies as received."""
+    """Of all bodies as received: pages, redirects and robots.txt files."""
     max_duration_seconds: float = 30 * 60.0
     """Then what is on its way is given up, and what was taken in stays."""
     max_frontier: int | None = None

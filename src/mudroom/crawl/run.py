@@ -64,6 +64,7 @@ class CrawlRun:
         self._budget = ByteBudget(
             max_total_bytes=policy.max_total_bytes, max_page_bytes=policy.max_page_bytes
         )
+        self._charged_bytes = 0
         self._notices = Notices()
         self._tally = Tally()
         self._sieve = self._make_sieve(seed.url)
@@ -117,6 +118,7 @@ class CrawlRun:
     # Starting pages.
 
     def _start_pages(self) -> None:
+        self._charge_robots()
         now = self._parts.clock.monotonic()
         while self._tally.stop is None and len(self._in_flight) < self._policy.concurrency:
             if not self._frontier:
@@ -132,6 +134,12 @@ class CrawlRun:
                 reservation.settle(0)
                 return
             self._start(entry, reservation, now)
+
+    def _charge_robots(self) -> None:
+        """Charge the budget with what robots.txt files have cost since the last time."""
+        received = self._robots.received_bytes
+        self._budget.charge(received - self._charged_bytes)
+        self._charged_bytes = received
 
     def _reserve(self) -> Reservation | None:
         """A share of the bytes, or None when there is none now; without others on their way, there never is."""
@@ -296,6 +304,7 @@ class CrawlRun:
             del self._in_flight[task]
         await self._take_in_ended()
         await self._robots.aclose()
+        self._charge_robots()
 
     async def finish(self) -> dict[str, Any]:
         """The manifest. Raises: StoreFailed."""

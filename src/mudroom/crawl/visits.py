@@ -75,7 +75,6 @@ class VisitPlanner:
             frontier=self._frontier,
             manners=self._manners,
             robots=self._robots,
-            robots_check=self._robots.for_page(attempt.entry.scope),
             clock=self._parts.clock,
             sleep=self._parts.sleep,
             choose_delay=self.choose_delay,

@@ -12,6 +12,7 @@ from enum import IntEnum, unique
 from mudroom.extract.builder import DisplayBuilder
 from mudroom.extract.display import Block, BlockKind, Edge, Mark
 from mudroom.extract.links import LinkCollector
+from mudroom.extract.raised import raise_scripts
 from mudroom.extract.security import SecurityCollector
 from mudroom.extract.tables import CapturedTable
 from mudroom.extract.tree import Element
@@ -23,6 +24,7 @@ Closer = Callable[[], None]
 """What is done at the end of an element."""
 
 _MAX_MARKS = 16  # marks in marks; each is written again in every block below
+_FEW = 16  # edges that are looked past for the text before them
 _UNCOUNTED = frozenset({Hiding.NONE, Hiding.NOT_RENDERED, Hiding.CLOSED_DETAILS})
 
 
@@ -42,6 +44,7 @@ _LIST, _ITEM, _LINGERING = Container.LIST, Container.ITEM, Container.LINGERING_I
 _QUOTE, _CELL = Container.QUOTE, Container.CELL
 _HOLDS_ITEMS = frozenset({_LIST, _LINGERING})
 _LINK = Mark.LINK
+_OPEN_ITEM, _OPEN_LIST = BlockKind.OPEN_ITEM, BlockKind.OPEN_LIST
 
 
 class Run:
@@ -67,6 +70,8 @@ class BlockGatherer:
         """How text that is displayed is marked for the scanner: inside closed details it is not seen at once."""
         self.channel = Channel.TEXT
         self.heading = 0
+        self.has_scripts = False
+        """Whether superscript or subscript stands in the run."""
         self.tables: list[CapturedTable] = []
         self.marks: list[Edge] = []
         """The ends of the marks that last."""
@@ -99,9 +104,11 @@ class BlockGatherer:
         self._run.parts.append(text)
 
     def last_text(self) -> str:
-        """The string that the run ends with."""
-        last = self._run.parts[-1] if self._run.parts else ""
-        return last if type(last) is str else ""
+        """The string that the run ends with, edges aside."""
+        for part in self._run.parts[:-_FEW:-1]:
+            if type(part) is str and part:
+                return part
+        return ""
 
     def is_behind_link(self) -> bool:
         """Whether a link has just ended, with nothing behind it."""
@@ -133,14 +140,12 @@ class BlockGatherer:
         self.security.add(self.channel, self.shown_as, (element.source_line if element else 0) or 0, raw)
         if marks:
             parts += reversed(marks)
-        inline = self.display.inline(parts, raw)
-        containers = self.containers
-        if containers and containers[-1] is _LIST:
+        if self.has_scripts:
+            parts = raise_scripts(parts)
+            self.has_scripts = bool(marks)
+        if self.containers and self.containers[-1] is _LIST:
             self.ensure_item()
-        if self.heading:
-            self.display.heading(self.heading, inline)
-        else:
-            self.display.paragraph(inline)
+        self.display.inline(parts, raw, self.heading)
 
     def flush_code(self, language: str) -> None:
         """The run so far becomes verbatim text."""
@@ -150,7 +155,8 @@ class BlockGatherer:
             line = (run.element.source_line if run.element else 0) or 0
             self.security.add(Channel.CODE, self.shown_as, line, text)
             self.ensure_item()
-            self.display.code(text.removeprefix("\n").rstrip(), language)
+            code = "".join([part for part in raise_scripts(run.parts) if type(part) is str])
+            self.display.code(code.removeprefix("\n").rstrip(), language)
         run.parts, run.element = [mark.partner for mark in self.marks], None
 
     def _flush_hidden(self) -> None:
@@ -169,7 +175,7 @@ class BlockGatherer:
     def open_list(self, number: int) -> None:
         """Begin a list: -1 for bullets, else its first number."""
         self.flush()
-        self.display.open(BlockKind.OPEN_LIST, number)
+        self.display.open(_OPEN_LIST, number)
         self.containers.append(_LIST)
 
     def close_list(self) -> None:
@@ -182,9 +188,13 @@ class BlockGatherer:
     def open_item(self, number: int = -1) -> None:
         """Begin an item of the innermost list."""
         self.flush()
-        self._close_lingering()
-        self.display.open(BlockKind.OPEN_ITEM, number)
-        self.containers.append(_ITEM)
+        containers = self.containers
+        if containers and containers[-1] is _LINGERING:
+            containers[-1] = _ITEM
+            self.display.close()
+        else:
+            containers.append(_ITEM)
+        self.display.open(_OPEN_ITEM, number)
 
     def close_item(self) -> None:
         """End an item; it lingers, for what stands in a list between items."""

@@ -7,6 +7,10 @@ from mudroom.extract.display import END, Block, BlockKind, Inline
 
 __all__ = ["DisplayBuilder"]
 
+_PARAGRAPH, _HEADING = BlockKind.PARAGRAPH, BlockKind.HEADING
+_BARE = {kind: Block(kind, number=-1) for kind in BlockKind}
+_new = tuple.__new__  # a paragraph made so costs half
+
 
 class DisplayBuilder:
     """Blocks in reading order, and how much text they show."""
@@ -28,20 +32,25 @@ class DisplayBuilder:
         self.removed_chars += cleaned.removed
         return cleaned.text
 
-    def inline(self, untrusted_inline: list[str], raw: str) -> Inline:
-        """Inline text fit to be shown; `raw` is all its strings joined, which the caller has at hand."""
+    def inline(self, untrusted_inline: list[str], raw: str, heading: int = 0) -> None:
+        """A paragraph, or a heading of level 1 to 6; `raw` is all its strings joined, which the caller has at hand."""
         self.visible_chars += len(raw)
-        if not has_suspects(raw):
-            return untrusted_inline
-        return [self.text(part) if type(part) is str else part for part in untrusted_inline]
+        inline = untrusted_inline
+        if has_suspects(raw):
+            inline = [self.text(part) if type(part) is str else part for part in untrusted_inline]
+        self.blocks.append(
+            Block(_HEADING, inline, number=heading)
+            if heading
+            else _new(Block, (_PARAGRAPH, inline, "", "", 0, ()))
+        )
 
     def paragraph(self, inline: Inline) -> None:
         """A paragraph of inline text that was cleaned already."""
-        self.blocks.append(Block(BlockKind.PARAGRAPH, inline))
+        self.blocks.append(Block(_PARAGRAPH, inline))
 
     def heading(self, level: int, inline: Inline) -> None:
         """A heading, level 1 to 6."""
-        self.blocks.append(Block(BlockKind.HEADING, inline, number=level))
+        self.blocks.append(Block(_HEADING, inline, number=level))
 
     def words(self, untrusted_text: str) -> None:
         """A paragraph of plain words."""
@@ -64,7 +73,7 @@ class DisplayBuilder:
 
     def open(self, kind: BlockKind, number: int = -1) -> None:
         """Begin a container."""
-        self.blocks.append(Block(kind, number=number))
+        self.blocks.append(_BARE[kind] if number == -1 else Block(kind, number=number))
 
     def close(self) -> None:
         """End the container that was begun last."""

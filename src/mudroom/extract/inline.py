@@ -11,19 +11,15 @@ from mudroom.extract.escape import code_span, escape_line_start, escape_text, ne
 __all__ = ["inline_markdown", "inline_text"]
 
 _EDGE = OPENS
+_BLANK_BEHIND_BEGINS = re.compile(f"({OPENS}+) ")
+_BLANK_BEFORE_ENDS = re.compile(f" ({CLOSES}+)")
 _BEGINS_BLANK, _ENDS_BLANK, _IS_EMPTY, _TOUCHES = f"{OPENS} ", f" {CLOSES}", OPENS + CLOSES, CLOSES + OPENS
-_PLAIN_PATTERN = re.compile(r"(?:Cc|Ee|Ss|L(?:Cc|Ee|Ss)*l){0,1000}")
+_PLAIN_PATTERN = re.compile(r"(?:Cc|Ee|Ss|L(?:Cc|Ee|Ss)*l)*+")
+_MAX_PATTERN = 200  # edges; patterns are remembered, so they must be short
 # Members bound once: a look-up on an enum costs as much as the comparison it serves.
-_CODE, _LINK, _BREAK, _SUP, _SUB = Mark.CODE, Mark.LINK, Mark.BREAK, Mark.SUP, Mark.SUB
-_SCRIPTS = {_SUP, _SUB}
+_CODE, _LINK, _BREAK = Mark.CODE, Mark.LINK, Mark.BREAK
 _ONLY_LINKS = {_LINK}
 _DELIMITED = frozenset({Mark.STRONG, Mark.EMPHASIS, Mark.STRIKE})
-_SUPERSCRIPT = str.maketrans("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ")
-_SUBSCRIPT = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
-_RAISED = frozenset("0123456789+-=()ni")
-_LOWERED = frozenset("0123456789+-=()")
-_ORDINALS = frozenset({"st", "nd", "rd", "th", "tm", "sm", "er", "re", "e", "o", "a", "®", "™"})
-_MAX_SCRIPT = 12
 
 
 def inline_markdown(inline: Inline, *, is_line: bool = False, in_table: bool = False) -> str:
@@ -34,9 +30,8 @@ def inline_markdown(inline: Inline, *, is_line: bool = False, in_table: bool = F
     if len(inline) == 1 and type(inline[0]) is str:
         text = escape_text(" ".join(inline[0].split()))
     else:
-        text = _render_plainly(inline)
-        if text is None:
-            text = _MarkdownRun(is_line=is_line or in_table).render(inline)
+        plain = _render_plainly(inline)
+        text = _MarkdownRun(is_line=is_line or in_table).render(inline) if plain is None else plain
     if in_table:
         return text.replace("|", "\\|") if "|" in text else text
     if "\n" in text:
@@ -45,31 +40,44 @@ def inline_markdown(inline: Inline, *, is_line: bool = False, in_table: bool = F
 
 
 def _render_plainly(inline: Inline) -> str | None:
-    """Inline text whose marks stand as Markdown wants them, which most do; None where a thing must be moved."""
+    """Inline text whose marks stand as Markdown wants them, which most do; None for the few others."""
     joined = " ".join("".join(inline).split())
-    if _BEGINS_BLANK in joined or _ENDS_BLANK in joined or _IS_EMPTY in joined or _TOUCHES in joined:
+    if _BEGINS_BLANK in joined or _ENDS_BLANK in joined:
+        if needs_escape(joined):
+            return None
+        joined = " ".join(_BLANK_BEFORE_ENDS.sub(r"\1 ", _BLANK_BEHIND_BEGINS.sub(r" \1", joined)).split())
+    if _IS_EMPTY in joined or _TOUCHES in joined:
         return None
     edges = [part for part in inline if type(part) is Edge]
-    if not edges:
-        return escape_text(joined)
     pattern = "".join([edge.sign for edge in edges])
-    if not _is_plain(pattern):
+    if len(pattern) > _MAX_PATTERN or not _is_plain(pattern):
         return None
     segments = joined.replace(CLOSES, OPENS).split(OPENS)
-    if "E" in pattern or "S" in pattern:
-        for sign, segment in zip(pattern, segments[1:], strict=True):
-            if sign in "ES" and not (segment[0].isalnum() and segment[-1].isalnum()):
-                return None
+    if ("E" in pattern or "S" in pattern) and not _marks_stand(pattern, segments):
+        return None
     if needs_escape(joined):
         if "`" in joined:
             return None
-        for index, sign in enumerate(f"-{pattern}"):
-            if sign != "C":
-                segments[index] = escape_text(segments[index])
+        segments = [
+            segment if sign == "C" else escape_text(segment)
+            for sign, segment in zip(f"-{pattern}", segments, strict=True)
+        ]
     whole = [""] * (len(segments) + len(edges))
     whole[::2] = segments
     whole[1::2] = [edge.markdown for edge in edges]
     return "".join(whole)
+
+
+def _marks_stand(pattern: str, segments: list[str]) -> bool:
+    """Whether emphasis around a segment of text is read as emphasis; no for what takes a closer look."""
+    for index, sign in enumerate(pattern, 1):
+        if sign in "ES":
+            text, before, after = segments[index], segments[index - 1], segments[index + 1]
+            if not text[0].isalnum() and (before[-1:].isalnum() or (not before and index > 1)):
+                return False
+            if not text[-1].isalnum() and (after[:1].isalnum() or (not after and index < len(pattern) - 1)):
+                return False
+    return True
 
 
 @lru_cache(maxsize=1024)
@@ -80,39 +88,13 @@ def _is_plain(pattern: str) -> bool:
 def inline_text(inline: Inline, *, is_line: bool = False) -> str:
     """Inline text as a person reads it, without marks."""
     out: list[str] = []
-    scripts: list[int] = []
     for part in inline:
         if type(part) is str:
             out.append(part)
-        elif type(part) is Edge:
-            if part.mark is _BREAK:
-                out.append(" " if is_line else _EDGE)
-            elif part.mark in _SCRIPTS:
-                if part.is_open:
-                    scripts.append(len(out))
-                elif scripts:
-                    start = scripts.pop()
-                    text = "".join(out[start:])
-                    out[start:] = [_script(part.mark, text, underscore="_")]
+        elif type(part) is Edge and part.mark is _BREAK:
+            out.append(" " if is_line else _EDGE)
     lines = (" ".join(line.split()) for line in "".join(out).split(_EDGE))
     return "\n".join(lines).strip()
-
-
-def _script(mark: Mark, text: str, *, underscore: str) -> str:
-    """Raised or lowered text: as Unicode has it, or marked by ^ and _ where it has none."""
-    plain = text.strip()
-    if not plain or len(plain) > _MAX_SCRIPT or "](" in plain or "[" in plain:
-        return text
-    chars = set(plain)
-    if mark is _SUP:
-        if chars <= _RAISED:
-            return text.translate(_SUPERSCRIPT)
-        if plain.casefold() in _ORDINALS or not plain[0].isalnum():
-            return text
-        return f"^{plain}" if plain.isalnum() else f"^({plain})"
-    if chars <= _LOWERED:
-        return text.translate(_SUBSCRIPT)
-    return f"{underscore}{plain}" if plain.isalnum() else text
 
 
 class _MarkdownRun:
@@ -123,14 +105,13 @@ class _MarkdownRun:
     dropped; text never is.
     """
 
-    __slots__ = ("_code", "_depth", "_is_line", "_out", "_owes_space", "_pending", "_scripts")
+    __slots__ = ("_code", "_depth", "_is_line", "_out", "_owes_space", "_pending")
 
     def __init__(self, *, is_line: bool) -> None:
         self._is_line = is_line
         self._out: list[str] = []
         self._pending: list[Edge] = []
         self._depth: dict[Mark, int] = {}
-        self._scripts: list[int] = []
         self._code: list[str] | None = None
         self._owes_space = False
 
@@ -195,20 +176,6 @@ class _MarkdownRun:
             return
         elif mark in _DELIMITED:
             self._outermost(edge)
-        elif edge.is_open:
-            if self._owes_space:
-                self._owes_space = False
-                self._out.append(" ")
-            self._scripts.append(len(self._out))
-        elif self._scripts:
-            self._close_script(mark)
-
-    def _close_script(self, mark: Mark) -> None:
-        start = self._scripts.pop()
-        tail = self._out[start:]
-        if tail and all(type(part) is str for part in tail):
-            text = "".join([part for part in tail if type(part) is str])
-            self._out[start:] = [_script(mark, text, underscore="\\_")]
 
     def _break(self) -> None:
         self._flush_code(keep=True)
@@ -259,7 +226,7 @@ class _MarkdownRun:
         kept = self._kept_delimiters()
         texts: list[str] = []
         for index, part in enumerate(out):
-            if type(part) is str:
+            if type(part) is not Edge:
                 texts.append(part)
             elif part.mark is _BREAK:
                 texts.append("\\\n")
@@ -272,7 +239,7 @@ class _MarkdownRun:
         out, kept = self._out, set[int]()
         begun: dict[Mark, int] = {}
         for index, part in enumerate(out):
-            if type(part) is str or part.mark is _BREAK:
+            if type(part) is not Edge or part.mark is _BREAK:
                 continue
             if part.is_open:
                 begun[part.mark] = index
@@ -285,7 +252,7 @@ class _MarkdownRun:
 
 
 def _ends_blank(part: str) -> bool:
-    return part[-1] == " " if type(part) is str else part.mark is _BREAK
+    return part.mark is _BREAK if type(part) is Edge else part[-1] == " "
 
 
 def _neighbour(out: list[str], index: int, step: int) -> str:

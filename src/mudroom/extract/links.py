@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ada_url import join_url
 
@@ -14,6 +15,7 @@ __all__ = ["LinkCollector", "resolve_base"]
 
 _SHOWN_SCHEMES = ("http://", "https://", "mailto:")
 _MAX_HREF = 8192
+_ABSOLUTE = re.compile(r"https?://.{0,500}\Z")
 _BLANK = " \t\r\n\f"
 _BELOW_FOLDER = re.compile(
     r"((?:\.\./){0,16})((?:[\w-][\w.-]*+/)*+(?:[\w-][\w.-]*+)(?:#[\w.,:/+-]*+)?+)", re.ASCII
@@ -58,7 +60,7 @@ class LinkCollector:
         href = untrusted_href.strip(_BLANK)
         if not href or href[0] == "#" or len(href) > _MAX_HREF:
             return ""
-        resolved = _join(self._base_url, href)
+        resolved = _absolute(href) if _ABSOLUTE.match(href) else _join(self._base_url, href)
         return resolved if resolved.startswith(_SHOWN_SCHEMES) else ""
 
     def mark(self, untrusted_href: str) -> Edge | None:
@@ -86,6 +88,12 @@ class LinkCollector:
     def links(self) -> tuple[Link, ...]:
         """All of them."""
         return tuple(self._found.values())
+
+
+@lru_cache(maxsize=1024)
+def _absolute(href: str) -> str:
+    """An absolute URL as it is shown; those that every page of a site repeats are parsed once."""
+    return _join("https://host.invalid/", href)
 
 
 def _join(base: str, href: str) -> str:

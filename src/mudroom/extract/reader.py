@@ -64,9 +64,8 @@ class TreeReader(BlockGatherer):
         self._shown_table = handlers.visible
         self._has_verdicts = attributes.has_verdicts
 
-    def read(self, root: Node) -> None:  # noqa: C901, PLR0912 - the hot loop: a call for each node would double its cost
+    def read(self, root: Node) -> None:  # noqa: C901, PLR0912, PLR0915 - the hot loop: a call for each node would double its cost
         """Read everything below a node. Raises ContentRefused EXTRACTION_LIMIT."""
-        enter, other = self._enter, self._handlers.other
         max_depth, left = self.limits.max_depth, self.limits.max_nodes
         stack: list[tuple[Iterator[Node], Closer | None, Element | None]] = []
         nodes: Iterator[Node] = iter(root)
@@ -84,27 +83,30 @@ class TreeReader(BlockGatherer):
                 elif type(node) is Element:
                     left -= 1
                     attrs = node.attrs
-                    telling = [name for name in attrs if name not in BORING_ATTRIBUTES] if attrs else None
-                    if telling or (attrs and self._has_verdicts):
-                        inner = enter(node, telling)
+                    telling = None
+                    if attrs and (len(attrs) > 1 or "class" not in attrs):
+                        telling = [name for name in attrs if name not in BORING_ATTRIBUTES]
+                    if telling or self._has_verdicts:
+                        inner = self._enter(node, telling or [])
                     else:
                         action = self._table.get(node.tag)
                         inner = action if action is None or type(action) is Edge else action(self, node)
                     if inner is skip:
                         continue
                     children = node.children
-                    if len(children) == 1 and type(child := children[0]) is Text:
+                    first = children[0] if len(children) == 1 else None
+                    source = node
+                    if type(first) is Element and first.tag == "span":
+                        source, first = self._within_span(node, first)
+                    if type(first) is Text:
                         # Most elements hold one string: the loop below would cost twice as much.
                         run = self._run
                         if run.element is None:
-                            run.element = node
-                        if inner is None:
-                            run.parts.append(child.data)
-                        elif type(inner) is Edge:
-                            run.parts += (inner.partner, child.data, inner)
-                        else:
-                            run.parts.append(child.data)
-                            inner()
+                            run.element = source
+                        if type(inner) is Edge:
+                            run.parts += (inner.partner, first.data, inner)
+                            continue
+                        run.parts.append(first.data)
                     elif children:
                         stack.append((nodes, closer, element))
                         nodes, element = iter(children), node
@@ -112,14 +114,15 @@ class TreeReader(BlockGatherer):
                         break
                     elif type(inner) is Edge:
                         self._run.parts += (inner.partner, inner)
-                    elif inner:
+                        continue
+                    if inner is not None:
                         inner()
                 elif type(node) is DocumentFragment:
                     stack.append((nodes, closer, element))
                     nodes, closer = iter(node), None
                     break
                 else:
-                    other(self, node, element)
+                    self._handlers.other(self, node, element)
             else:
                 if closer:
                     closer()
@@ -129,6 +132,14 @@ class TreeReader(BlockGatherer):
             if len(stack) >= max_depth or left < 0:
                 raise limit_passed("it has too many elements, or nests them too deep")
         self.flush()
+
+    def _within_span(self, node: Element, span: Element) -> tuple[Element, Node]:
+        """The string in a span that says nothing itself, and where it stands; else the two as given."""
+        if len(span) == 1 and not self._has_verdicts and BORING_ATTRIBUTES.issuperset(span.attrs):
+            content = span[0]
+            if type(content) is Text:
+                return span, content
+        return node, span
 
     def _enter(self, element: Element, telling: list[str]) -> Closer | Edge | None:
         """Enter an element whose attributes may hold words or hide it."""

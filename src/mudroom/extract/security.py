@@ -43,14 +43,13 @@ class SecurityCollector:
             return SecurityText(blob=b"", ends=(), channels=b"", hidings=b"", lines=())
         texts, channels, hidings, lines = zip(*self._rows, strict=True)
         try:
-            blob = "\n".join([*texts, ""]).encode()
+            encoded = [text.encode() for text in texts]
         except UnicodeEncodeError:
-            texts = tuple([without_surrogates(text) for text in texts])
-            blob = "\n".join([*texts, ""]).encode()
-        sizes = map(len, texts if blob.isascii() else [text.encode() for text in texts])
+            encoded = [without_surrogates(text).encode() for text in texts]
+        behind = accumulate([len(piece) + 1 for piece in encoded])
         return SecurityText(
-            blob=blob,
-            ends=tuple([end + index for index, end in enumerate(accumulate(sizes))]),
+            blob=b"\n".join([*encoded, b""]),
+            ends=tuple([offset - 1 for offset in behind]),
             channels=bytes(channels),
             hidings=bytes(hidings),
             lines=lines,

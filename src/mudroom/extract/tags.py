@@ -58,8 +58,6 @@ MARKS = {
     "del": Mark.STRIKE,
     "s": Mark.STRIKE,
     "strike": Mark.STRIKE,
-    "sup": Mark.SUP,
-    "sub": Mark.SUB,
 }
 VOID_FALLBACKS = frozenset(
     ["iframe", "noembed", "noframes", "object", "video", "audio", "canvas", "embed", "datalist"]
@@ -269,10 +267,14 @@ _ALIASES = {
 _PREFIXES = ("language-", "lang-", "highlight-source-", "highlight-", "brush:", "sourcecode", "code-")
 
 
-@lru_cache(maxsize=512)
 def pick_language(untrusted_classes: str) -> str:
     """The language that class names declare, if it is one of the list; "" otherwise."""
-    for declared in untrusted_classes.lower()[:400].split():
+    return _first_language(untrusted_classes[:400])
+
+
+@lru_cache(maxsize=512)
+def _first_language(untrusted_classes: str) -> str:
+    for declared in untrusted_classes.lower().split():
         prefix = next((prefix for prefix in _PREFIXES if declared.startswith(prefix)), "")
         name = declared.removeprefix(prefix)
         name = _ALIASES.get(name, name)

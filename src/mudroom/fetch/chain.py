@@ -10,7 +10,7 @@ from mudroom.address import (
     RefusedUrl,
     judge_url,
 )
-from mudroom.errors import Code, EgressRefused
+from mudroom.errors import Code, EgressRefused, MudroomError
 from mudroom.fetch.redirect import check_step, find_location, keep_headers, next_method
 from mudroom.fetch.request import FetchRequest
 from mudroom.model import Hop
@@ -24,6 +24,7 @@ class Chain:
 
     __slots__ = (
         "_answering",
+        "_earlier_bytes",
         "_first",
         "_normalized",
         "_policy",
@@ -36,6 +37,7 @@ class Chain:
         "method",
         "requested_url",
         "scope",
+        "spent_seconds",
     )
 
     def __init__(self, request: FetchRequest, policy: EgressPolicy) -> None:
@@ -44,19 +46,28 @@ class Chain:
         self.method = request.method
         self.headers = request.headers
         self.body = request.body
-        self.scope = request.initiator_scope
         self.hops: list[Hop] = []
         self._answering: WireResponse | None = None
-        judged = request.judged
-        if judged is None or not judged.holds_under(policy, self.scope):
-            judged = self._judge(request.url, request.base)
-        self.current = judged
+        self._earlier_bytes = 0
+        self.spent_seconds = 0.0
+        self.scope, self.current = self._begin(request)
         self._first = self.current.url
         self.requested_url = self._normalized = self._first.normalized
         self._seen = {(self.method, self._normalized)}
 
+    def _begin(self, request: FetchRequest) -> tuple[ExceptionScope, AllowedUrl]:
+        """The first URL and what it may use: as it was judged, where that was under this policy."""
+        judged = request.url
+        if not isinstance(judged, AllowedUrl):
+            scope = request.initiator_scope
+            return scope, self._judge(judged, scope, request.base)
+        if judged.policy is self._policy:
+            return judged.scope, judged
+        return judged.scope, self._judge(judged.url.href, judged.scope, None)
+
     def record(self, response: WireResponse, exception: str | None) -> None:
         """Note the hop that was just made."""
+        self._earlier_bytes = self.received_bytes
         self._answering = response
         self.hops.append(
             Hop(
@@ -70,8 +81,14 @@ class Chain:
 
     @property
     def received_bytes(self) -> int:
-        """Body bytes of the last hop that have come so far."""
-        return self._answering.received_bytes if self._answering is not None else 0
+        """Body bytes of every hop that have come so far."""
+        last = self._answering
+        return self._earlier_bytes if last is None else self._earlier_bytes + last.received_bytes
+
+    def sign(self, error: MudroomError) -> None:
+        """Have a failure tell which hops were made before it, and what they cost."""
+        error.hops = tuple(self.hops)
+        error.wire_bytes = self.received_bytes
 
     def follow(self, response: WireResponse) -> None:
         """Go on to the target of a redirect.
@@ -87,7 +104,7 @@ class Chain:
             )
         exception = self.hops[-1].exception
         self.scope = ExceptionScope.none() if exception is None else ExceptionScope.of(exception)
-        target = self._judge(location, here)
+        target = self._judge(location, self.scope, here)
         check_step(self._first, here, target.url, self._request.redirects.scope)
         method = next_method(response.status, self.method)
         keeps_body = method == self.method
@@ -101,8 +118,8 @@ class Chain:
             raise EgressRefused(Code.REDIRECT_LOOP, f"{here.host} redirects in a circle")
         self._seen.add(step)
 
-    def _judge(self, untrusted_url: str, base: ParsedUrl | None) -> AllowedUrl:
-        verdict = judge_url(untrusted_url, self._policy, self.scope, base=base)
+    def _judge(self, untrusted_url: str, scope: ExceptionScope, base: ParsedUrl | None) -> AllowedUrl:
+        verdict = judge_url(untrusted_url, self._policy, scope, base=base)
         if isinstance(verdict, RefusedUrl):
             where = f"{self.current.url.host} redirects to a refused target: " if self.hops else ""
             raise EgressRefused(verdict.code, f"{where}{verdict.message}")

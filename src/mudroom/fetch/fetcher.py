@@ -7,7 +7,7 @@ resolve, judge every answer, a slot, the pinned connection.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -19,7 +19,8 @@ from mudroom.fetch.redirect import is_redirect
 from mudroom.fetch.request import FetchOptions, FetchRequest
 from mudroom.fetch.result import Fetched, Streamed
 from mudroom.fetch.slots import OriginSlots, Slots
-from mudroom.media import BodyDecoder, header_values, parse_content_type
+from mudroom.fetch.visit import Visit
+from mudroom.media import BodyDecoder, header_values, name_type, parse_content_type
 from mudroom.net import (
     Headers,
     NetLimits,
@@ -72,7 +73,8 @@ class Fetcher:
         self._slots = slots if slots is not None else OriginSlots()
         self._profile = options.headers
         self._judged: dict[str, _Judged] = {}
-        self._limits = self._last_capped = options.limits
+        longest = min(options.limits.response_timeout_seconds, options.chain_timeout_seconds)
+        self._limits = self._last_capped = replace(options.limits, response_timeout_seconds=longest)
 
     async def fetch(self, request: FetchRequest) -> Fetched:
         """The whole answer to a request; any status is a result.
@@ -83,20 +85,12 @@ class Fetcher:
         started = self._clock.monotonic()
         chain = self._start(request)
         try:
-            while True:
-                wire, exceptions = await self._clear(request, chain)
-                async with self._hold(wire, request), self._transport.open(wire) as response:
-                    chain.record(response, exceptions.get(response.address))
-                    if is_redirect(response.status):
-                        chain.follow(response)
-                        continue
-                    _check_type(request, response, wire.url.host)
-                    body = await response.read()
-                    decoded = self._decode(request, response, body)
-                    return _to_result(chain, response, body, decoded, self._clock.monotonic() - started)
+            async with await self._reach(request, chain) as response:
+                body = await response.read()
+                decoded = self._decode(request, response, body)
+                return _to_result(chain, response, body, decoded, self._clock.monotonic() - started)
         except MudroomError as error:
-            error.hops = tuple(chain.hops)
-            error.wire_bytes = chain.received_bytes
+            chain.sign(error)
             raise
 
     @asynccontextmanager
@@ -107,21 +101,11 @@ class Fetcher:
         """
         chain = self._start(request)
         try:
-            while True:
-                wire, exceptions = await self._clear(request, chain)
-                async with self._hold(wire, request), self._transport.open(wire) as response:
-                    chain.record(response, exceptions.get(response.address))
-                    if is_redirect(response.status):
-                        chain.follow(response)
-                        continue
-                    _check_type(request, response, wire.url.host)
-                    yield _to_stream(
-                        chain, response, BodyDecoder(_codings(response.headers), self._max_decoded(request))
-                    )
-                    return
+            async with await self._reach(request, chain) as response:
+                decoder = BodyDecoder(_codings(response.headers), self._max_decoded(request))
+                yield _to_stream(chain, response, decoder)
         except MudroomError as error:
-            error.hops = tuple(chain.hops)
-            error.wire_bytes = chain.received_bytes
+            chain.sign(error)
             raise
 
     def _start(self, request: FetchRequest) -> Chain:
@@ -130,22 +114,51 @@ class Fetcher:
             check_request_headers(request.headers)
         return Chain(request, self._policy)
 
-    def _hold(self, wire: WireRequest, request: FetchRequest) -> AbstractAsyncContextManager[None]:
-        return self._slots.hold(wire.url.origin, request.priority)
+    async def _reach(self, request: FetchRequest, chain: Chain) -> Visit:
+        """The final answer at its headers, redirects followed; the caller closes it."""
+        while True:
+            visit = await self._visit(request, chain)
+            try:
+                if not is_redirect(visit.response.status):
+                    _check_type(request, visit.response, chain.current.url.host)
+                    return visit
+                chain.follow(visit.response)
+            except BaseException:
+                await visit.close()
+                raise
+            await visit.close()
+
+    async def _visit(self, request: FetchRequest, chain: Chain) -> Visit:
+        """One hop, from its checks to its headers."""
+        wire, exceptions = await self._clear(request, chain)
+        slot = self._slots.hold(wire.url.origin, request.priority)
+        await slot.__aenter__()
+        try:
+            started = self._clock.monotonic()
+            exchange = self._transport.open(wire)
+            response = await exchange.__aenter__()
+        except BaseException:
+            await slot.__aexit__(None, None, None)
+            raise
+        chain.spent_seconds += self._clock.monotonic() - started
+        chain.record(response, exceptions.get(response.address))
+        return Visit(slot, exchange, response)
 
     async def _clear(self, request: FetchRequest, chain: Chain) -> tuple[WireRequest, Exceptions]:
         """The hop as it may be sent, and the exceptions behind those of its addresses that need one."""
         target = chain.current
         url = target.url
         if request.hop_check is not None:
-            await request.hop_check(url)
+            await request.hop_check(url, chain.scope)
         exceptions: Exceptions = {}
         if url.address is not None:
             addresses: tuple[IPAddress, ...] = (url.address,)
             if target.exception is not None:
                 exceptions = {str(url.address): target.exception}
         else:
+            started = self._clock.monotonic()
             answer = await self._resolver.resolve(url.host)
+            chain.spent_seconds += self._clock.monotonic() - started
             addresses, exceptions = self._judge(url.host, answer, chain.scope, target.exception)
         return self._wire_request(request, chain, addresses), exceptions
 
@@ -187,16 +200,44 @@ class Fetcher:
             method=chain.method,
             headers=_merge(self._profile, chain.headers) if chain.headers else self._profile,
             body=chain.body,
-            limits=self._limits if request.max_body_bytes is None else self._capped(request.max_body_bytes),
+            limits=self._limit(request, chain),
             ca_file=self._options.trust_anchors.get(url.host),
             partition=request.partition,
         )
 
-    def _capped(self, max_body_bytes: int) -> NetLimits:
-        """The profile's limits with another cap; the last one is kept, since most callers have one."""
+    def _limit(self, request: FetchRequest, chain: Chain) -> NetLimits:
+        """What is left to a hop of the limits that hold for the whole chain; the last ones are kept."""
+        max_body_bytes = request.max_body_bytes
+        if max_body_bytes is None:
+            max_body_bytes = self._limits.max_body_bytes
+        elif chain.hops:
+            max_body_bytes = self._bytes_left(max_body_bytes, chain)
         if self._last_capped.max_body_bytes != max_body_bytes:
             self._last_capped = replace(self._limits, max_body_bytes=max_body_bytes)
-        return self._last_capped
+        return self._in_time(self._last_capped, chain) if chain.hops else self._last_capped
+
+    def _bytes_left(self, limit: int, chain: Chain) -> int:
+        left = limit - chain.received_bytes
+        if left <= 0:
+            host = chain.current.url.host
+            raise ContentRefused(Code.BODY_TOO_LARGE, f"the redirects to {host} sent more than {limit} bytes")
+        return left
+
+    def _in_time(self, limits: NetLimits, chain: Chain) -> NetLimits:
+        """Limits under which a chain ends in its time."""
+        left = self._options.chain_timeout_seconds - chain.spent_seconds
+        if left <= 0:
+            host = chain.current.url.host
+            raise FetchFailed(
+                Code.RESPONSE_TIMEOUT, f"the redirects to {host} took too long to come to an answer"
+            )
+        if left >= limits.response_timeout_seconds:
+            return limits
+        return replace(
+            limits,
+            connect_timeout_seconds=min(limits.connect_timeout_seconds, left),
+            response_timeout_seconds=left,
+        )
 
     def _decode(self, request: FetchRequest, response: WireResponse, body: bytes) -> bytes:
         limit = self._max_decoded(request)
@@ -219,9 +260,8 @@ def _check_type(request: FetchRequest, response: WireResponse, host: str) -> Non
     declared = header_values(response.headers, "content-type")
     media_type = parse_content_type(declared[-1]) if declared else None
     if not request.accept_types(media_type.essence if media_type is not None else ""):
-        shown = media_type.essence if media_type is not None else "no declared type"
         raise ContentRefused(
-            Code.UNSUPPORTED_CONTENT_TYPE, f"{host} answered with {shown}, which is not read"
+            Code.UNSUPPORTED_CONTENT_TYPE, f"{host} answered with {name_type(media_type)}, which is not read"
         )
 
 
@@ -245,7 +285,7 @@ def _to_result(
         body=body,
         decoded=decoded,
         exception=chain.hops[-1].exception,
-        wire_bytes=response.received_bytes,
+        wire_bytes=chain.received_bytes,
         duration_seconds=duration_seconds,
     )
 
@@ -263,6 +303,7 @@ def _to_stream(chain: Chain, response: WireResponse, decoder: BodyDecoder) -> St
         exception=chain.hops[-1].exception,
         response=response,
         decoder=decoder,
+        earlier_bytes=chain.received_bytes - response.received_bytes,
     )
 
 

@@ -20,8 +20,10 @@ __all__ = [
     "RedirectScope",
 ]
 
-HopCheck = Callable[[ParsedUrl], Awaitable[None]]
-"""Awaited before every hop, the first included, and before its name is resolved; raises to refuse it."""
+HopCheck = Callable[[ParsedUrl, ExceptionScope], Awaitable[None]]
+"""Awaited before every hop, the first included, and before its name is resolved; raises to refuse it.
+
+It is told the exceptions that the hop may use, so that what it asks for goes no further than the hop."""
 
 AcceptType = Callable[[str], bool]
 """Whether a declared media type (type/subtype, lower case; empty when undeclared) is worth reading."""
@@ -56,32 +58,39 @@ class RedirectRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchRequest:
-    """One URL to fetch, as somebody wrote it, and how far that may go.
+    """One URL to fetch, as somebody wrote it or as it was judged, and how far that may go.
 
-    Shapes: `headers` replace the profile's of the same name; on a change of origin all but Accept,
+    Shapes: a judged `url` brings its own scope, so `base` and `initiator_scope` stay away from it; `headers` replace the profile's of the same name; on a change of origin all but Accept,
     Accept-Language and User-Agent are dropped. None for a limit means the profile's.
     """
 
-    url: str
+    url: str | AllowedUrl
+    """As written, or the verdict on it; under another policy than the fetcher's it is judged anew."""
     method: str = "GET"
     headers: Headers = ()
     body: bytes = b""
     priority: Priority = Priority.NORMAL
     max_body_bytes: int | None = None
-    """As received."""
+    """Of all bodies on the way as received, those of redirects included."""
     max_decoded_bytes: int | None = None
     initiator_scope: ExceptionScope = field(default_factory=ExceptionScope.none)
     """Which exceptions the first hop may use: what named the URL decides (decision 4)."""
     base: ParsedUrl | None = None
     """The document that the URL stood in."""
-    judged: AllowedUrl | None = None
-    """The verdict on `url`, where there is one already; it counts under the same policy and scope only."""
     redirects: RedirectRule = RedirectRule()
     hop_check: HopCheck | None = None
     accept_types: AcceptType | None = None
     """Asked at the headers of a final answer below 400; a refused type ends there, however long the body."""
     partition: str = ""
     """Connections are shared only within it."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.url, AllowedUrl) and (
+            self.base is not None or self.initiator_scope != ExceptionScope.none()
+        ):
+            raise ValueError(
+                "a judged URL brings its scope; base and initiator_scope belong to a written one"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +102,8 @@ class FetchOptions:
     accept_language: str = "en,*;q=0.5"
     accept_encoding: str = "gzip, deflate, br, zstd"
     limits: NetLimits = field(default_factory=NetLimits)
+    chain_timeout_seconds: float = 120.0
+    """What all hops together may take to look names up, connect and answer; waits of ours do not count."""
     max_decoded_bytes: int = 10 * 1024 * 1024
     trust_anchors: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Host name to a PEM file whose anchors hold for that host beside the public ones."""

@@ -35,7 +35,7 @@ class Fetched:
     exception: str | None
     """The exception through which the last hop was dialled; it is the scope of what the body links to."""
     wire_bytes: int
-    """Body bytes of the last hop as received."""
+    """Body bytes of every hop as received: those of redirects too, as far as they came."""
     duration_seconds: float
 
 
@@ -54,6 +54,13 @@ class Streamed:
     exception: str | None
     response: WireResponse
     decoder: BodyDecoder
+    earlier_bytes: int = 0
+    """Body bytes of the redirects on the way."""
+
+    @property
+    def wire_bytes(self) -> int:
+        """Body bytes of every hop as received so far."""
+        return self.earlier_bytes + self.response.received_bytes
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body without content codings, as it comes. Raises: ContentRefused, FetchFailed."""

@@ -122,10 +122,7 @@ class Intake:
 
     async def _fetch(self, request: PageRequest, judged: AllowedUrl, trail: Trail) -> Fetched:
         fetch = FetchRequest(
-            url=request.untrusted_url,
-            base=request.base,
-            judged=judged,
-            initiator_scope=request.scope,
+            url=judged,
             headers=request.headers,
             redirects=request.redirects,
             hop_check=request.gate,

@@ -11,8 +11,8 @@ from mudroom.model import Initiator, View
 
 __all__ = ["FileRequest", "HopGate", "PageRequest"]
 
-HopGate = Callable[[ParsedUrl], Awaitable[None]]
-"""Awaited before each hop is requested; raises to refuse it (robots.txt)."""
+HopGate = Callable[[ParsedUrl, ExceptionScope], Awaitable[None]]
+"""Awaited with each hop and the exceptions it may use, before it is requested; raises to refuse it (robots.txt)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,6 @@ from mudroom.address import ExceptionScope, ParsedUrl
 from mudroom.clock import Clock
 from mudroom.errors import Code, EgressRefused, MudroomError, Reason, StoreFailed
 from mudroom.fetch import FetchRequest, RedirectRule, Streamed
-from mudroom.intake.request import HopGate
 from mudroom.intake.retry_after import find_retry_after
 from mudroom.model import WarningCode
 from mudroom.robots import ALLOW_ALL, RobotsRules, parse_robots
@@ -97,12 +96,17 @@ class RobotsReader(Protocol):
         """What there is to warn of so far."""
         ...
 
-    def for_page(self, scope: ExceptionScope) -> HopGate:
-        """The check to be awaited before each hop of one page."""
+    async def check(self, url: ParsedUrl, scope: ExceptionScope) -> None:
+        """Nothing, when the URL may be asked for; a `HopGate`. Raises EgressRefused."""
         ...
 
     def crawl_delay_seconds(self, origin: str) -> float | None:
         """The Crawl-delay of an origin, once its file was read."""
+        ...
+
+    @property
+    def received_bytes(self) -> int:
+        """Body bytes that robots.txt files have cost so far."""
         ...
 
     async def aclose(self) -> None:
@@ -177,6 +181,7 @@ class RobotsGate:
         """What is being read, and what was refused for the exceptions it came with."""
         self._delays: dict[str, float] = {}
         self._notices: list[RobotsNotice] = []
+        self.received_bytes = 0
 
     @property
     def notices(self) -> tuple[RobotsNotice, ...]:
@@ -187,23 +192,11 @@ class RobotsGate:
         """The Crawl-delay of an origin as written, unbounded; None when none was read."""
         return self._delays.get(origin)
 
-    def for_page(self, scope: ExceptionScope) -> HopGate:
-        """The check to be awaited before each hop of one page.
-
-        Why: the page's own exceptions cover its own origin. An origin that a redirect leads to is asked
-        for its file without any, or the file's request would go where the page's may not.
-        """
-        origins: list[str] = []
-
-        async def check_hop(url: ParsedUrl) -> None:
-            origins.append(url.origin)
-            await self.check(url, scope if url.origin == origins[0] else ExceptionScope.none())
-
-        return check_hop
-
     async def check(self, url: ParsedUrl, scope: ExceptionScope) -> None:
-        """Nothing, when the URL may be asked for.
+        """Nothing, when the URL may be asked for; to be awaited before each hop of a page.
 
+        Shapes: `scope` is what that hop may use, and so the file's request goes where the page's may and
+        nowhere else.
         Raises: EgressRefused with ROBOTS_DENIED, ROBOTS_UNAVAILABLE, or the code with which the origin
             itself is refused.
         """
@@ -264,6 +257,7 @@ class RobotsGate:
         try:
             file = await self._ask(url, scope)
         except MudroomError as error:
+            self.received_bytes += error.wire_bytes
             answer = self._judge_failure(url, error)
         else:
             await self._keep(url, file)
@@ -301,6 +295,7 @@ class RobotsGate:
                     break
             else:
                 text += answer.decoder.finish() if body else b""
+        self.received_bytes += answer.wire_bytes
         is_truncated = len(text) > limit or len(body) > limit
         return _File(
             answer=answer,

@@ -81,6 +81,20 @@ class Launcher:
     def start(self, role: GuestRole) -> GuestProcess:
         """A guest that has begun to start; it is not ready yet. Raises GuestFailed(JAIL_UNAVAILABLE)."""
         uid = None if self._users is None else self._users.take()
+        with contextlib.ExitStack() as undo:
+            if self._users is not None and uid is not None:
+                undo.callback(self._users.give_back, uid)
+            try:
+                guest = self._start(role, uid, undo)
+            except OSError as error:  # no descriptor, no process, no memory
+                raise GuestFailed(
+                    Code.JAIL_UNAVAILABLE, f"a guest could not be started: {error.strerror}"
+                ) from error
+            undo.pop_all()
+        return guest
+
+    def _start(self, role: GuestRole, uid: int | None, undo: contextlib.ExitStack) -> GuestProcess:
+        """As `start`; what is taken on the way is noted for undoing. Raises OSError."""
         info_fd: int | None = None
         with contextlib.ExitStack() as ours:
             command = self._guest_command(role, uid)
@@ -88,11 +102,12 @@ class Launcher:
             if self.isolation is Isolation.STRICT:
                 # Not a pipe: one without a reader would end bwrap half-way, and leave its child waiting.
                 info_fd = _file_of(b"")
+                undo.callback(os.close, info_fd)
                 filter_fd = _file_of(self._wall_filter)
                 ours.callback(os.close, filter_fd)
                 passed = [info_fd, filter_fd]
                 command = self._walls(role, uid, info_fd, filter_fd) + command
-            return self._spawn(command, passed, uid, info_fd)
+            return self._spawn(command, passed, uid, info_fd, undo)
 
     def close(self) -> None:
         """Ends what guests shared."""
@@ -152,13 +167,17 @@ class Launcher:
         return binds
 
     def _spawn(
-        self, command: list[str], passed: list[int], uid: int | None, info_fd: int | None
+        self,
+        command: list[str],
+        passed: list[int],
+        uid: int | None,
+        info_fd: int | None,
+        undo: contextlib.ExitStack,
     ) -> GuestProcess:
-        requests_out, requests_in = os.pipe()
-        answers_out, answers_in = os.pipe()
-        stderr_out, stderr_in = os.pipe()
-        kept = (requests_in, answers_out, stderr_out)
-        try:
+        with contextlib.ExitStack() as theirs:
+            requests_out, requests_in = _pipe(out=theirs, into=undo)
+            answers_out, answers_in = _pipe(out=undo, into=theirs)
+            stderr_out, stderr_in = _pipe(out=undo, into=theirs)
             popen = subprocess.Popen(  # noqa: S603 - a command of our own making
                 command,
                 stdin=requests_out,
@@ -169,17 +188,7 @@ class Launcher:
                 cwd="/",
                 start_new_session=True,
             )
-        except OSError as error:
-            for fd in (*kept, *(() if info_fd is None else (info_fd,))):
-                os.close(fd)
-            if self._users is not None and uid is not None:
-                self._users.give_back(uid)
-            raise GuestFailed(
-                Code.JAIL_UNAVAILABLE, f"a guest could not be started: {error.strerror}"
-            ) from error
-        finally:
-            for fd in (requests_out, answers_in, stderr_in):
-                os.close(fd)
+        kept = (requests_in, answers_out, stderr_out)
         for fd in kept:
             os.set_blocking(fd, False)
         for fd in (requests_in, answers_out):
@@ -199,6 +208,14 @@ class Launcher:
             uid=uid,
             users=self._users,
         )
+
+
+def _pipe(*, out: contextlib.ExitStack, into: contextlib.ExitStack) -> tuple[int, int]:
+    """A pipe whose two ends are closed by whom they belong to."""
+    reading, writing = os.pipe()
+    out.callback(os.close, reading)
+    into.callback(os.close, writing)
+    return reading, writing
 
 
 def _file_of(data: bytes) -> int:

@@ -10,8 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from mudroom.errors import Code, GuestFailed
-from mudroom.extract import ExtractLimits, ExtractSource, clean_exposed
-from mudroom.extract.clean import has_suspects
+from mudroom.extract import ExtractLimits, ExtractSource, is_clean
 from mudroom.jail.launch import Launcher
 from mudroom.jail.options import JailOptions
 from mudroom.jail.probe import probe_level
@@ -31,7 +30,6 @@ from mudroom.wire import (
 __all__ = ["ExtractRequest", "GuestPool"]
 
 _MAX_UTF8_BYTES = 4
-_PLAIN_ASCII = bytes({9, 10, *range(32, 127)})
 """What every exposed text may hold."""
 
 
@@ -202,12 +200,6 @@ def _judge_extracted(untrusted_payload: memoryview, limits: AnswerLimits) -> Ext
     if not all(is_clean(text) for text in (document.title, *document.views.values())):
         raise refuse("exposed text with characters that are removed")
     return document
-
-
-def is_clean(text: str) -> bool:
-    """Whether cleaning would change nothing. What is plain ASCII, nearly all, is taken out as bytes first."""
-    rest = text.encode().translate(None, _PLAIN_ASCII)
-    return not rest or not has_suspects(rest.decode()) or clean_exposed(text).text == text
 
 
 def _opened(ward: Ward | None) -> Ward:

@@ -3,7 +3,7 @@
 from mudroom.media.charset import CharsetSource, DecodedText, TextKind, decode_text
 from mudroom.media.codings import BodyDecoder, decode_body
 from mudroom.media.sniff import SniffedType, is_text_type, sniff_type
-from mudroom.media.types import MediaType, header_values, parse_content_type
+from mudroom.media.types import MediaType, header_values, name_type, parse_content_type
 
 __all__ = [
     "BodyDecoder",
@@ -16,6 +16,7 @@ __all__ = [
     "decode_text",
     "header_values",
     "is_text_type",
+    "name_type",
     "parse_content_type",
     "sniff_type",
 ]

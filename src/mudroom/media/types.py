@@ -7,13 +7,59 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-__all__ = ["MediaType", "header_values", "parse_content_type"]
+__all__ = ["MediaType", "header_values", "name_type", "parse_content_type"]
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,127}")
 _ESSENCE = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,127}/[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,127}")
 _MAX_PARAMETERS = 16
 _MAX_LENGTH = 4096
 _MAX_CHARSET = 64
+_WELL_KNOWN = frozenset(
+    {
+        "application/gzip",
+        "application/javascript",
+        "application/json",
+        "application/octet-stream",
+        "application/pdf",
+        "application/xhtml+xml",
+        "application/xml",
+        "application/zip",
+        "audio/aac",
+        "audio/flac",
+        "audio/mp4",
+        "audio/mpeg",
+        "audio/ogg",
+        "audio/wav",
+        "audio/webm",
+        "font/woff",
+        "font/woff2",
+        "image/avif",
+        "image/gif",
+        "image/jpeg",
+        "image/png",
+        "image/svg+xml",
+        "image/webp",
+        "multipart/form-data",
+        "multipart/mixed",
+        "multipart/x-mixed-replace",
+        "text/css",
+        "text/csv",
+        "text/event-stream",
+        "text/html",
+        "text/javascript",
+        "text/markdown",
+        "text/plain",
+        "text/xml",
+        "video/mp2t",
+        "video/mp4",
+        "video/mpeg",
+        "video/ogg",
+        "video/quicktime",
+        "video/webm",
+        "video/x-msvideo",
+    }
+)
+"""Types that messages name; any other could be a sentence of the peer's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +91,13 @@ def parse_content_type(untrusted_value: str) -> MediaType | None:
         charset=charset if 0 < len(charset) <= _MAX_CHARSET else None,
         parameters=MappingProxyType(parameters),
     )
+
+
+def name_type(declared: MediaType | None) -> str:
+    """A declared type as a message may show it: nothing that a peer made up (decision 13)."""
+    if declared is None:
+        return "no declared type"
+    return declared.essence if declared.essence in _WELL_KNOWN else "another type"
 
 
 def header_values(headers: tuple[tuple[str, str], ...], name: str) -> tuple[str, ...]:

@@ -98,6 +98,10 @@ class _Partition:
         self._spare.clear()
 
 
+_REPEATABLE = frozenset({"GET", "HEAD"})
+_SPOILED = frozenset({Code.PROTOCOL_ERROR, Code.CONNECTION_LOST})
+
+
 class _Opening:
     """The context of one exchange: entered at the headers, left when its reader is done with it."""
 
@@ -106,26 +110,45 @@ class _Opening:
     def __init__(self, transport: CurlTransport, request: WireRequest) -> None:
         self._transport = transport
         self._request = request
+        self._exchange: Exchange | None = None
 
     async def __aenter__(self) -> Exchange:
-        self._partition, self._exchange = self._transport._begin(self._request)  # noqa: SLF001 - one mechanism in two classes
         try:
-            await self._exchange.open()
-        except BaseException:
-            self._close()
-            raise
+            exchange = await self._begin(is_fresh=False)
+        except FetchFailed as failure:
+            if failure.code not in _SPOILED or self._request.method not in _REPEATABLE:
+                raise
+            if self._exchange is None or not self._exchange.was_spoiled:
+                raise
+            exchange = await self._begin(is_fresh=True)
         if len(self._request.addresses) > 1:
-            self._partition.remember(self._request.url.origin, self._exchange.address)
-        return self._exchange
+            self._partition.remember(self._request.url.origin, exchange.address)
+        return exchange
 
     async def __aexit__(
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         self._close()
 
+    async def _begin(self, *, is_fresh: bool) -> Exchange:
+        """The exchange, opened; with `is_fresh` on a connection of its own.
+
+        Why: bytes that an answer sent beyond its declared length are read as the next answer on a kept
+        connection. Where they make none, they must not cost the next page; browsers try anew too.
+        """
+        self._partition, exchange = self._transport._begin(self._request, is_fresh=is_fresh)  # noqa: SLF001 - one mechanism in two classes
+        self._exchange = exchange
+        try:
+            await exchange.open()
+        except BaseException:
+            self._close()
+            raise
+        return exchange
+
     def _close(self) -> None:
-        self._exchange.close()
-        self._partition.exchanges.discard(self._exchange)
+        if self._exchange is not None:
+            self._exchange.close()
+            self._partition.exchanges.discard(self._exchange)
 
 
 class CurlTransport:
@@ -152,7 +175,7 @@ class CurlTransport:
         while self._partitions:
             self._partitions.popitem()[1].close()
 
-    def _begin(self, request: WireRequest) -> tuple[_Partition, Exchange]:
+    def _begin(self, request: WireRequest, *, is_fresh: bool) -> tuple[_Partition, Exchange]:
         check_method(request.method)
         if not request.addresses:
             raise FetchFailed(Code.CONNECT_FAILED, f"no address of {request.url.host} may be dialled")
@@ -164,7 +187,7 @@ class CurlTransport:
         addresses = self._texts_of(request.addresses)
         if len(addresses) > 1:
             addresses = _in_turn(request.addresses, partition.warm.get(request.url.origin))
-        exchange = Exchange(request, addresses, partition, loop, bundle)
+        exchange = Exchange(request, addresses, partition, loop, bundle, is_fresh=is_fresh)
         partition.exchanges.add(exchange)
         return partition, exchange
 

@@ -17,9 +17,8 @@ import contextlib
 import select
 from typing import Any
 
-import pycurl
-
 from mudroom.net.handle import CurlHandle
+from mudroom.net.libcurl import pycurl
 
 __all__ = ["CurlDriver"]
 

@@ -20,12 +20,11 @@ from collections.abc import AsyncIterator
 from enum import Enum, auto
 from ipaddress import ip_address
 
-import pycurl
-
 from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
 from mudroom.net.faults import CONNECT_ERRORS, map_curl_error
 from mudroom.net.handle import CurlHandle, HandlePool
 from mudroom.net.headers import declared_length, parse_fields, parse_status_line
+from mudroom.net.libcurl import pycurl
 from mudroom.net.transport import Headers, WireRequest
 
 __all__ = ["Exchange"]
@@ -59,6 +58,7 @@ class Exchange:
         "_headers",
         "_high_water",
         "_interim",
+        "_is_fresh",
         "_is_paused",
         "_last_bytes_at",
         "_lines",
@@ -78,6 +78,7 @@ class Exchange:
         "reason",
         "received_bytes",
         "status",
+        "was_spoiled",
     )
 
     def __init__(
@@ -87,8 +88,11 @@ class Exchange:
         pool: HandlePool,
         loop: asyncio.AbstractEventLoop,
         ca_bundle: bytes | None,
+        *,
+        is_fresh: bool = False,
     ) -> None:
         self._request = request
+        self._is_fresh = is_fresh
         self._pool = pool
         self._loop = loop
         self._ca_bundle = ca_bundle
@@ -117,6 +121,8 @@ class Exchange:
         self.reason = ""
         self.protocol = ""
         self.received_bytes = 0
+        self.was_spoiled = False
+        """No answer could be read, and on a kept connection what an earlier answer left may be to blame."""
 
     # ---- the answer, as its consumer sees it ----
 
@@ -240,6 +246,8 @@ class Exchange:
     def on_done(self, handle: CurlHandle, errno: int, untrusted_text: str) -> None:
         """One transfer of this exchange has ended."""
         self._handles.remove(handle)
+        if errno and not self.status and self._fault is None:
+            self.was_spoiled = handle.was_kept
         self._pool.give_back(handle, is_clean=errno == 0)
         if self._phase is _Phase.DONE or self._winner not in {None, handle}:
             return
@@ -270,6 +278,7 @@ class Exchange:
             body=request.body,
             ca_bundle=self._ca_bundle,
             max_header_bytes=request.limits.max_header_bytes,
+            is_fresh=self._is_fresh,
         )
         self._pool.run(handle)
 

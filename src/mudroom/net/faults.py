@@ -4,33 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pycurl
-
 from mudroom.errors import Code, FetchFailed
+from mudroom.net.libcurl import pycurl
 
 __all__ = ["CONNECT_ERRORS", "map_curl_error", "proxy_note"]
 
 CONNECT_ERRORS = frozenset({pycurl.E_COULDNT_CONNECT, pycurl.E_OPERATION_TIMEDOUT})
 """Failures of one address after which the next one is tried."""
 
-_TLS = frozenset(
-    {
-        pycurl.E_SSL_CONNECT_ERROR,
-        pycurl.E_PEER_FAILED_VERIFICATION,
-        pycurl.E_SSL_ENGINE_NOTFOUND,
-        pycurl.E_SSL_ENGINE_SETFAILED,
-        pycurl.E_SSL_CERTPROBLEM,
-        pycurl.E_SSL_CIPHER,
-        pycurl.E_USE_SSL_FAILED,
-        pycurl.E_SSL_ENGINE_INITFAILED,
-        pycurl.E_SSL_CACERT_BADFILE,
-        pycurl.E_SSL_SHUTDOWN_FAILED,
-        pycurl.E_SSL_CRL_BADFILE,
-        pycurl.E_SSL_ISSUER_ERROR,
-        pycurl.E_SSL_PINNEDPUBKEYNOTMATCH,
-        pycurl.E_SSL_INVALIDCERTSTATUS,
-    }
+_TLS = {
+    pycurl.E_SSL_CONNECT_ERROR: "no agreement on how to encrypt",
+    pycurl.E_PEER_FAILED_VERIFICATION: "its certificate does not hold",
+    pycurl.E_SSL_ENGINE_NOTFOUND: "the TLS library of this machine is incomplete",
+    pycurl.E_SSL_ENGINE_SETFAILED: "the TLS library of this machine is incomplete",
+    pycurl.E_SSL_CERTPROBLEM: "it asks for a certificate of ours",
+    pycurl.E_SSL_CIPHER: "no cipher that both know",
+    pycurl.E_USE_SSL_FAILED: "no agreement on how to encrypt",
+    pycurl.E_SSL_ENGINE_INITFAILED: "the TLS library of this machine is incomplete",
+    pycurl.E_SSL_CACERT_BADFILE: "the trust anchors cannot be read",
+    pycurl.E_SSL_SHUTDOWN_FAILED: "it ended the connection in the middle",
+    pycurl.E_SSL_CRL_BADFILE: "the list of revoked certificates cannot be read",
+    pycurl.E_SSL_ISSUER_ERROR: "the issuer of its certificate is not the one expected",
+    pycurl.E_SSL_PINNEDPUBKEYNOTMATCH: "its key is not the one expected",
+    pycurl.E_SSL_INVALIDCERTSTATUS: "its certificate has no valid status",
+}
+_DETAILS = (
+    ("unable to get local issuer", "its certificate is of an authority that is not trusted here"),
+    ("self-signed", "its certificate is signed by itself or by an authority that is not trusted here"),
+    ("self signed", "its certificate is signed by itself or by an authority that is not trusted here"),
+    ("has expired", "its certificate has expired"),
+    ("not yet valid", "its certificate is not valid yet"),
+    ("subject name", "its certificate is for another host"),
+    ("revoked", "its certificate was revoked"),
+    ("wrong version number", "it does not speak TLS on this port"),
+    ("packet length too long", "it does not speak TLS on this port"),
+    ("unsupported protocol", "it speaks no TLS from 1.2 on"),
+    ("protocol version", "it speaks no TLS from 1.2 on"),
+    ("unexpected eof", "it ended the connection in the middle"),
 )
+"""Words of the TLS library, which can stand beside names from a certificate, and ours for them."""
 _LOST = frozenset(
     {
         pycurl.E_PARTIAL_FILE,
@@ -58,9 +70,15 @@ def proxy_note(environ: Mapping[str, str]) -> str:
 
 
 def map_curl_error(errno: int, untrusted_text: str, host: str, note: str) -> FetchFailed:
-    """A failure of libcurl as one of ours. The message names the host alone; `note` is `proxy_note`'s."""
+    """A failure of libcurl as one of ours. The message names the host alone; `note` is `proxy_note`'s.
+
+    Why: the library's own text can hold names that the peer wrote into its certificate, so it only
+    chooses among our words and is never shown.
+    """
     if errno in _TLS:
-        return FetchFailed(Code.TLS_FAILED, f"TLS with {host} failed: {_printable(untrusted_text)}")
+        text = untrusted_text.lower()
+        detail = next((ours for theirs, ours in _DETAILS if theirs in text), _TLS[errno])
+        return FetchFailed(Code.TLS_FAILED, f"TLS with {host} failed: {detail}")
     if errno in _LOST:
         return FetchFailed(
             Code.CONNECTION_LOST, f"{host} closed the connection before its answer was complete"
@@ -71,9 +89,3 @@ def map_curl_error(errno: int, untrusted_text: str, host: str, note: str) -> Fet
     return FetchFailed(
         code, message.format(host=host, errno=errno) + (note if errno in CONNECT_ERRORS else "")
     )
-
-
-def _printable(untrusted_text: str) -> str:
-    """Text of a TLS library, safe to show: printable ASCII, at most 160 characters."""
-    text = "".join(char for char in untrusted_text if char.isascii() and char.isprintable())
-    return text[:160] or "no reason given"

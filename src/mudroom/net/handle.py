@@ -18,10 +18,10 @@ import socket
 from typing import Protocol
 
 import certifi
-import pycurl
 
 from mudroom.address import ParsedUrl
 from mudroom.net.headers import encode_headers
+from mudroom.net.libcurl import pycurl
 from mudroom.net.transport import Headers
 
 __all__ = ["CurlHandle", "HandleOwner", "HandlePool"]
@@ -116,6 +116,7 @@ class CurlHandle:
         "_connect_to",
         "_header_bytes_left",
         "_headers",
+        "_is_fresh",
         "_lines",
         "_method",
         "_origin",
@@ -131,6 +132,7 @@ class CurlHandle:
         self._headers: Headers | None = None
         self._method = "GET"
         self._ca_bundle: bytes | None = None
+        self._is_fresh = False
         self._header_bytes_left = 0
         self._lines: list[bytes] = []
         self._set_constants()
@@ -145,6 +147,7 @@ class CurlHandle:
         body: bytes,
         ca_bundle: bytes | None,
         max_header_bytes: int,
+        is_fresh: bool,
     ) -> None:
         """Set what this request needs and the one before did not have."""
         curl = self.curl
@@ -166,11 +169,19 @@ class CurlHandle:
             self._headers = headers
         if ca_bundle is not self._ca_bundle:
             self._set_anchors(ca_bundle)
+        if is_fresh:
+            curl.setopt(pycurl.FRESH_CONNECT, 1)
+            self._is_fresh = True
+
+    @property
+    def was_kept(self) -> bool:
+        """Whether the transfer that just ended went out on a connection that an earlier one had opened."""
+        return not self.curl.getinfo(pycurl.NUM_CONNECTS)
 
     @property
     def is_plain(self) -> bool:
         """Whether the handle carries nothing of its last request that the next could inherit."""
-        return self._method == "GET" and self._ca_bundle is None
+        return self._method == "GET" and self._ca_bundle is None and not self._is_fresh
 
     def finish(self, errno: int, untrusted_text: str) -> None:
         """Tell the owner that the transfer has ended."""

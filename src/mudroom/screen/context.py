@@ -67,14 +67,19 @@ _TOLD = _compile(
     r"|(?:the|an?|any|this|that|its|your) (?:\S+ )?(?:models?|llms?|ai|agents?|(?:chat ?)?bots?|assistants?|systems?|gpt)"
     r"|de|à|pour|peut|peuvent|pouvez|permet|zu|können|kann|para|por|al|a|puede|pueden|pode|podem|per|di|può)"
     r"(?: (?:\w+ly|also|even|just|then|either|always|try to|help|help to|not|not to))?"
-    r"|\b(?:его|её|их|модель|модели|чтобы|может|могут)) $"
+    r"|\b(?:его|её|их|модель|модели|чтобы|может|могут)) $"  # noqa: RUF001 - Russian words
 )
 # The reader is spoken to all the same.
 _SPOKEN = _compile(
     r"\b(?:you|your|please|kindly|must|shall|i|remember|make sure|be sure|begin|start|let.?s|vous|tu|usted|você|tú|ты|вы)\b"
 )
+# Said or not, what is forbidden is no order to do it.
+_NEGATED = _compile(
+    r"\b(?:(?:does|do|did|must|should|could|would|ca|wo)n.?t|(?:do|does|did|must|should|could|would|will|can)? ?not(?: to)?|never|cannot) $"
+)
 _SENTENCE_END = re.compile(rb"[.!?:;\n]\s")
 _TOLD_REACH = 64
+_SPOKEN_WORDS = 4
 _QUOTES = tuple(
     mark.encode()
     for mark in ('"', "'", "`", "“", "”", "„", "‘", "’", "«", "»", "「", "」", "『", "』")  # noqa: RUF001
@@ -117,8 +122,11 @@ class ContextReader:
             return True
         before = flatten(self.text[max(0, start - _TOLD_REACH) : start])
         sentence = _SENTENCE_END.split(before)[-1]
+        if _NEGATED.search(sentence) is not None:
+            return True
         is_told = _TOLD.search(sentence) is not None or _is_gerund(self.text[start:end])
-        return is_told and _SPOKEN.search(sentence) is None
+        near = b" ".join(sentence.split()[-_SPOKEN_WORDS:])
+        return is_told and _SPOKEN.search(near) is None
 
     def _is_named(self, start: int, end: int) -> bool:
         """Whether quotation marks or backquotes hold these words and no others."""
@@ -145,7 +153,7 @@ def _is_gerund(words: bytes) -> bool:
 
 def _is_quoted(before: bytes, after: bytes) -> bool:
     if before.count(b'"') % 2 and b'"' in after:
-        return True
+        return not _is_syntax(before, after)
     if max(before.rfind(b" '"), before.rfind(b"('"), 0 if before.startswith(b"'") else -1) > before.rfind(
         b"' "
     ) and (b"'" in after):
@@ -154,6 +162,14 @@ def _is_quoted(before: bytes, after: bytes) -> bool:
         before.rfind(opening) > before.rfind(closing) and closing in after
         for opening, closing in _ENCODED_PAIRS
     )
+
+
+def _is_syntax(before: bytes, after: bytes) -> bool:
+    """Whether the quotation marks are those of a value in JSON or its like, which quote nobody."""
+    opening = before[: before.rfind(b'"')].rstrip()
+    closing = after[after.find(b'"') + 1 :].lstrip()
+    is_value = opening.endswith((b'":', b'" :', b"[", b"{", b'",', b"},", b"],"))
+    return is_value and closing.startswith((b",", b"}", b"]"))
 
 
 def _read_line_kind(line: bytes) -> Context:

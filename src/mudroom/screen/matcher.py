@@ -25,9 +25,9 @@ _SENTINEL_BYTES = b"\n" + _SENTINEL.encode()
 # An automaton that forgets its states when full stays right, only slower; guests have memory limits.
 _SET_BYTES = 48 * 1024 * 1024
 _PATTERN_BYTES = 8 * 1024 * 1024
-# One set of all patterns has so many states that meeting new text costs more than several passes do:
-# 19 MB/s as one, 40 MB/s in three on cold text, 50 and 99 MB/s on warm (benchmarks/screening.py).
-_PATTERNS_PER_SET = 42
+# One set of all patterns overflows its memory and forgets its states: 9 MB/s. Many small ones drive each
+# other out of the cache: 30 MB/s in eight, 40 in three, on manuals once warm (benchmarks/screening.py).
+_PATTERNS_PER_SET = 80
 # How far from its rare part a phrase with gaps may reach, to either side.
 _WINDOW_BYTES = 512
 

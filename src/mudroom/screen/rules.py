@@ -37,8 +37,11 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One sign of instruction. `hidden` is the severity where people do not see the text, `told` where the
-    words are told of somebody or named, not said to the reader."""
+    """One sign of instruction.
+
+    `hidden` is the severity where people do not see the text, `told` where the words are told of somebody
+    or named rather than said to the reader.
+    """
 
     id: str
     name: str

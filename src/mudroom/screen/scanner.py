@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from mudroom.errors import Code, MudroomError
@@ -27,7 +28,7 @@ _SCANNER_CATEGORY = "scanner"
 _TEXT_LIMIT, _MATCH_LIMIT, _DECODE_LIMIT = "SCAN-001", "SCAN-002", "SCAN-003"
 # Contexts in which visible words are shown rather than said.
 _SHOWN = frozenset({Context.FENCED_CODE, Context.INLINE_CODE, Context.QUOTATION, Context.DISCUSSION})
-_CODE = frozenset({Context.FENCED_CODE, Context.INLINE_CODE})
+_LOWERING = frozenset({Context.FENCED_CODE, Context.INLINE_CODE, Context.DISCUSSION})
 # Addresses and names made from titles join their words with signs.
 _JOINED_FORMS = frozenset({ExposedForm.URL, ExposedForm.SLUG})
 _SEPARATORS = bytes.maketrans(b"-_+./=&?", b"        ")
@@ -53,7 +54,6 @@ class Scanner:
         self._rules = tuple(rules.all_rules())
         self._expressions = tuple(_list_expressions(rules))
         self._matcher = self._build(self._expressions)
-        self._mild = frozenset(rule.id for rule in self._rules if rule.severity <= Severity.MEDIUM)
         self._tight: Matcher | None = None
         self._test_gate()
 
@@ -68,20 +68,23 @@ class Scanner:
         if size > self._limits.max_text_bytes or len(text) > self._limits.max_pieces:
             return (_fail(_TEXT_LIMIT),)
         findings: list[Finding] = []
+        said: set[Finding] = set()
         try:
             layout = Layout(request)
             contexts = ContextReader(layout.buffer)
             for hit in self.find(layout.buffer, layout):
-                finding = _judge(hit, layout.locate(hit.start), contexts)
-                if finding is not None:
-                    findings.append(finding)
+                judged = _judge(hit, layout.locate(hit.start), contexts)
+                if judged is not None:
+                    findings.append(judged[0])
+                    if judged[1]:
+                        said.add(judged[0])
         except UnicodeError as error:
             raise MudroomError(Code.SCANNER_FAILURE, "the text to be scanned is not valid Unicode") from error
         except TooManyMatches:
             findings.append(_fail(_MATCH_LIMIT))
         except TooMuchDecoded:
             findings.append(_fail(_DECODE_LIMIT))
-        return _reduce(_raise_together(findings, self._mild), self._limits.max_findings)
+        return _reduce(_raise_together(findings, said), self._limits.max_findings)
 
     def encode(self, untrusted_text: str) -> bytes:
         """The text as `find_all` takes it.
@@ -222,15 +225,18 @@ def _loosen(pattern: str) -> str:
     return pattern.replace("(?: +)", "(?: *)").replace(r"\b", "")
 
 
-def _judge(hit: Hit, spot: Spot, contexts: ContextReader) -> Finding | None:
-    """The finding that a hit is where it stands, or None where the rule does not apply."""
+def _judge(hit: Hit, spot: Spot, contexts: ContextReader) -> tuple[Finding, bool] | None:
+    """The finding that a hit is where it stands, and whether its words are plainly said to the reader.
+
+    None where the rule does not apply.
+    """
     is_hidden = spot.is_hidden or hit.is_decoded
     if hit.rule.where is Place.HIDDEN and not is_hidden:
         return None
-    severity = hit.rule.hidden if is_hidden else hit.rule.severity
-    if not is_hidden and not hit.is_capped:
-        severity = _weigh(hit, spot, contexts, severity)
-    return Finding(
+    severity, is_said = hit.rule.hidden if is_hidden else hit.rule.severity, True
+    if not is_hidden and not hit.is_capped and severity > Severity.LOW:
+        severity, is_said = _weigh(hit, spot, contexts)
+    finding = Finding(
         id=hit.rule.id,
         severity=severity,
         category=hit.rule.category,
@@ -239,27 +245,30 @@ def _judge(hit: Hit, spot: Spot, contexts: ContextReader) -> Finding | None:
         line=spot.line,
         is_decoded=hit.is_decoded,
     )
+    return finding, is_said
 
 
-def _weigh(hit: Hit, spot: Spot, contexts: ContextReader, severity: Severity) -> Severity:
-    """The severity of visible words where they stand: what is told of or named weighs less to begin with."""
-    if hit.rule.told < severity and contexts.is_told(hit.start, hit.end):
-        severity = hit.rule.told
-    if severity > Severity.LOW and _is_shown(hit, spot, contexts, severity):
-        severity = Severity(severity - 1)
-    return severity
+def _weigh(hit: Hit, spot: Spot, contexts: ContextReader) -> tuple[Severity, bool]:
+    """The severity of visible words where they stand, and whether they are said rather than shown or told.
 
-
-def _is_shown(hit: Hit, spot: Spot, contexts: ContextReader, severity: Severity) -> bool:
-    """Whether the words are shown rather than said, and so weigh one level less.
-
-    For what only warns, and for what is told by its punctuation, only code counts: a dictated answer and
-    a forged turn stand in quotation marks by nature.
+    What is told of or named weighs less to begin with; what is shown weighs one level less, whatever else.
     """
-    if spot.channel is Channel.CODE or spot.form is ExposedForm.SLUG:
-        return True
-    context = contexts.read(hit.start, hit.end, spot.start, spot.end)
-    return context in (_SHOWN if severity > Severity.MEDIUM and hit.rule.lane is Lane.PROSE else _CODE)
+    severity = hit.rule.severity
+    is_told = hit.rule.told < severity and contexts.is_told(hit.start, hit.end)
+    if is_told:
+        severity = hit.rule.told
+    context = (
+        Context.FENCED_CODE if _is_code(spot) else contexts.read(hit.start, hit.end, spot.start, spot.end)
+    )
+    # A dictated answer and a forged turn stand in quotation marks by nature.
+    lowering = _SHOWN if hit.rule.severity > Severity.MEDIUM and hit.rule.lane is Lane.PROSE else _LOWERING
+    if context in lowering and severity > Severity.LOW:
+        severity = Severity(severity - 1)
+    return severity, not is_told and context not in _SHOWN
+
+
+def _is_code(spot: Spot) -> bool:
+    return spot.channel is Channel.CODE or spot.form is ExposedForm.SLUG
 
 
 def _fail(identifier: str) -> Finding:
@@ -273,25 +282,17 @@ def _fail(identifier: str) -> Finding:
     )
 
 
-def _raise_together(findings: Sequence[Finding], mild: frozenset[str]) -> list[Finding]:
-    """The findings, one level up where two rules that only warn each warn of the same line.
-
-    What was lowered to a warning (code, quotation, discussion) stays one.
-    """
+def _raise_together(findings: Sequence[Finding], said: AbstractSet[Finding]) -> list[Finding]:
+    """The findings, one level up where two rules warn of the same line and its words are plainly said."""
     warned: dict[tuple[Channel, Hiding, int], set[str]] = {}
-    for finding in findings:
-        if finding.severity is Severity.MEDIUM and finding.id in mild:
+    for finding in said:
+        if finding.severity is Severity.MEDIUM:
             warned.setdefault((finding.channel, finding.hiding, finding.line), set()).add(finding.id)
-    together = {
-        (*place, identifier)
-        for place, ids in warned.items()
-        if len(ids) >= _WARNINGS_THAT_BLOCK
-        for identifier in ids
-    }
     return [
         replace(finding, severity=Severity.HIGH)
-        if finding.severity is Severity.MEDIUM
-        and (finding.channel, finding.hiding, finding.line, finding.id) in together
+        if finding in said
+        and finding.severity is Severity.MEDIUM
+        and len(warned[finding.channel, finding.hiding, finding.line]) >= _WARNINGS_THAT_BLOCK
         else finding
         for finding in findings
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum, unique
+from functools import cache
 
 import re2
 
@@ -80,6 +81,7 @@ _PATTERNS = {
 _ORDER = tuple(_PATTERNS)
 
 
+@cache
 def _build_set() -> re2.Set:
     options = re2.Options()
     options.max_mem = _SET_BYTES
@@ -92,12 +94,9 @@ def _build_set() -> re2.Set:
     return signs
 
 
-_SIGNS = _build_set()
-
-
 def read_signs(text: bytes) -> frozenset[Sign]:
     """The signs that the text bears; all of them where the pass failed."""
-    found = _SIGNS.Match(text + _SENTINEL_BYTES) or ()
+    found = _build_set().Match(text + _SENTINEL_BYTES) or ()
     if len(_ORDER) not in found:
         return frozenset(_ORDER)
     return frozenset(_ORDER[number] for number in found if number < len(_ORDER))

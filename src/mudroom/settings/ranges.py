@@ -25,6 +25,7 @@ RANGES: Mapping[tuple[str, str], Range] = MappingProxyType(
         ("egress", "ports"): Range(1, 65_535),
         ("fetch", "connect_timeout_seconds"): _SECONDS,
         ("fetch", "response_timeout_seconds"): _SECONDS,
+        ("fetch", "chain_timeout_seconds"): _SECONDS,
         ("fetch", "idle_timeout_seconds"): _SECONDS,
         ("fetch", "total_timeout_seconds"): Range(0.1, 24 * _HOUR_SECONDS),
         ("fetch", "max_body_bytes"): Range(1, _GIB),

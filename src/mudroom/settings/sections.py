@@ -48,6 +48,8 @@ class FetchSettings:
     """Until a connection stands, TLS included."""
     response_timeout_seconds: float = 60.0
     """Until the headers are here."""
+    chain_timeout_seconds: float = 120.0
+    """For all redirects together, until the headers of the last answer are here."""
     idle_timeout_seconds: float = 15.0
     """The longest gap within a body."""
     total_timeout_seconds: float = 180.0
