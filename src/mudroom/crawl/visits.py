@@ -16,6 +16,8 @@ __all__ = ["VisitPlanner"]
 
 _MAX_REDIRECTS = 5
 """Within a crawl (decision 3)."""
+_DELAY_SECONDS = 1.0
+"""Where none was asked for."""
 
 
 class VisitPlanner:
@@ -43,8 +45,10 @@ class VisitPlanner:
         )
 
     def choose_delay(self, origin: str) -> float:
-        """The seconds between two starts; none for the operator's own origins."""
-        return 0.0 if origin in self._free_origins else self._policy.delay_seconds
+        """The seconds between two starts: those that were asked for, else none for the operator's own origins."""
+        if self._policy.delay_seconds is not None:
+            return self._policy.delay_seconds
+        return 0.0 if origin in self._free_origins else _DELAY_SECONDS
 
     def plan(self, attempt: Attempt, reach: Reach) -> PageRequest:
         """The request for an attempt."""
@@ -73,7 +77,7 @@ class VisitPlanner:
             robots=self._robots,
             clock=self._parts.clock,
             sleep=self._parts.sleep,
-            delay_seconds=self.choose_delay(attempt.entry.origin),
+            choose_delay=self.choose_delay,
             own_keys=set(),
         )
 
