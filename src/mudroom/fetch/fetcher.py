@@ -11,7 +11,14 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
-from mudroom.address import EgressPolicy, ExceptionScope, IPAddress, RefusedAnswers, judge_answers
+from mudroom.address import (
+    EgressPolicy,
+    EgressSource,
+    ExceptionScope,
+    IPAddress,
+    RefusedAnswers,
+    judge_answers,
+)
 from mudroom.clock import Clock
 from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
 from mudroom.fetch.chain import Chain
@@ -43,8 +50,9 @@ Exceptions = dict[str, str]
 
 
 class _Judged(NamedTuple):
-    """What was judged of a host last, and what came of it; the policy is fixed."""
+    """What was judged of a host last, and what came of it."""
 
+    policy: EgressPolicy
     answer: tuple[IPAddress, ...]
     scope: ExceptionScope
     url_exception: str | None
@@ -58,7 +66,7 @@ class Fetcher:
         self,
         transport: Transport,
         resolver: Resolver,
-        policy: EgressPolicy,
+        egress: EgressSource,
         options: FetchOptions,
         clock: Clock,
         *,
@@ -67,7 +75,7 @@ class Fetcher:
         check_request_headers(options.headers)
         self._transport = transport
         self._resolver = resolver
-        self._policy = policy
+        self._egress = egress
         self._options = options
         self._clock = clock
         self._slots = slots if slots is not None else OriginSlots()
@@ -83,7 +91,7 @@ class Fetcher:
             type or coding; each with the hops made so far in `hops`. What `hop_check` raises passes through.
         """
         started = self._clock.monotonic()
-        chain = self._start(request)
+        chain = await self._start(request)
         try:
             async with await self._reach(request, chain) as response:
                 body = await response.read()
@@ -99,7 +107,7 @@ class Fetcher:
 
         Raises: as `fetch`.
         """
-        chain = self._start(request)
+        chain = await self._start(request)
         try:
             async with await self._reach(request, chain) as response:
                 decoder = BodyDecoder(_codings(response.headers), self._max_decoded(request))
@@ -108,11 +116,12 @@ class Fetcher:
             chain.sign(error)
             raise
 
-    def _start(self, request: FetchRequest) -> Chain:
+    async def _start(self, request: FetchRequest) -> Chain:
         check_method(request.method)
         if request.headers:
             check_request_headers(request.headers)
-        return Chain(request, self._policy)
+        await self._egress.refresh()
+        return Chain(request, self._egress)
 
     async def _reach(self, request: FetchRequest, chain: Chain) -> Visit:
         """The final answer at its headers, redirects followed; the caller closes it."""
@@ -129,13 +138,18 @@ class Fetcher:
             await visit.close()
 
     async def _visit(self, request: FetchRequest, chain: Chain) -> Visit:
-        """One hop, from its checks to its headers."""
-        wire, exceptions = await self._clear(request, chain)
-        slot = self._slots.hold(wire.url.origin, request.priority)
+        """One hop, from its checks to its headers; its addresses are judged when nothing is waited for any more."""
+        url = chain.current.url
+        if request.hop_check is not None:
+            await request.hop_check(url, chain.scope)
+        answer = (url.address,) if url.address is not None else await self._resolve(url.host, chain)
+        slot = self._slots.hold(url.origin, request.priority)
         await slot.__aenter__()
         try:
+            await self._egress.refresh(answer)
+            addresses, exceptions = self._judge(chain, answer)
             started = self._clock.monotonic()
-            exchange = self._transport.open(wire)
+            exchange = self._transport.open(self._wire_request(request, chain, addresses))
             response = await exchange.__aenter__()
         except BaseException:
             await slot.__aexit__(None, None, None)
@@ -144,40 +158,31 @@ class Fetcher:
         chain.record(response, exceptions.get(response.address))
         return Visit(slot, exchange, response)
 
-    async def _clear(self, request: FetchRequest, chain: Chain) -> tuple[WireRequest, Exceptions]:
-        """The hop as it may be sent, and the exceptions behind those of its addresses that need one."""
-        target = chain.current
-        url = target.url
-        if request.hop_check is not None:
-            await request.hop_check(url, chain.scope)
-        exceptions: Exceptions = {}
-        if url.address is not None:
-            addresses: tuple[IPAddress, ...] = (url.address,)
-            if target.exception is not None:
-                exceptions = {str(url.address): target.exception}
-        else:
-            started = self._clock.monotonic()
-            answer = await self._resolver.resolve(url.host)
-            chain.spent_seconds += self._clock.monotonic() - started
-            addresses, exceptions = self._judge(url.host, answer, chain.scope, target.exception)
-        return self._wire_request(request, chain, addresses), exceptions
+    async def _resolve(self, host: str, chain: Chain) -> tuple[IPAddress, ...]:
+        started = self._clock.monotonic()
+        answer = await self._resolver.resolve(host)
+        chain.spent_seconds += self._clock.monotonic() - started
+        return answer
 
-    def _judge(
-        self, host: str, answer: tuple[IPAddress, ...], scope: ExceptionScope, url_exception: str | None
-    ) -> tuple[tuple[IPAddress, ...], Exceptions]:
-        """The addresses of an answer when all may be dialled.
+    def _judge(self, chain: Chain, answer: tuple[IPAddress, ...]) -> tuple[tuple[IPAddress, ...], Exceptions]:
+        """The addresses of a hop when all may be dialled, and the exceptions behind those that need one.
 
         Most hosts answer as they did the last time, to the same scope: that verdict is remembered.
         """
+        target, scope, policy = chain.confirm(), chain.scope, self._egress.current()
+        host, url_exception = target.url.host, target.exception
+        if target.url.address is not None:
+            return answer, {} if url_exception is None else {str(target.url.address): url_exception}
         last = self._judged.get(host)
         if (
             last is not None
+            and last.policy is policy
             and last.answer == answer
             and (last.scope is scope or last.scope == scope)
             and last.url_exception == url_exception
         ):
             return last.allowed
-        verdict = judge_answers(answer, self._policy, scope, host=host, url_exception=url_exception)
+        verdict = judge_answers(answer, policy, scope, host=host, url_exception=url_exception)
         if isinstance(verdict, RefusedAnswers):
             kind = FetchFailed if verdict.code is Code.DNS_FAILURE else EgressRefused
             raise kind(verdict.code, verdict.message)
@@ -187,7 +192,7 @@ class Fetcher:
             str(one.address): one.exception for one in verdict.verdicts if one.exception is not None
         }
         allowed = (verdict.addresses, exceptions)
-        self._judged[host] = _Judged(answer, scope, url_exception, allowed)
+        self._judged[host] = _Judged(policy, answer, scope, url_exception, allowed)
         return allowed
 
     def _wire_request(
