@@ -77,7 +77,7 @@ class Fetcher:
         self._resolver = resolver
         self._egress = egress
         self._options = options
-        self._clock = clock
+        self._now = clock.monotonic
         self._slots = slots if slots is not None else OriginSlots()
         self._profile = options.headers
         self._judged: dict[str, _Judged] = {}
@@ -90,13 +90,14 @@ class Fetcher:
         Raises: EgressRefused before anything refused is dialled; FetchFailed; ContentRefused for a size,
             type or coding; each with the hops made so far in `hops`. What `hop_check` raises passes through.
         """
-        started = self._clock.monotonic()
-        chain = await self._start(request)
+        started = self._now()
+        await self._egress.refresh()
+        chain = self._start(request)
         try:
             async with await self._reach(request, chain) as response:
                 body = await response.read()
                 decoded = self._decode(request, response, body)
-                return _to_result(chain, response, body, decoded, self._clock.monotonic() - started)
+                return _to_result(chain, response, body, decoded, self._now() - started)
         except MudroomError as error:
             chain.sign(error)
             raise
@@ -107,7 +108,8 @@ class Fetcher:
 
         Raises: as `fetch`.
         """
-        chain = await self._start(request)
+        await self._egress.refresh()
+        chain = self._start(request)
         try:
             async with await self._reach(request, chain) as response:
                 decoder = BodyDecoder(_codings(response.headers), self._max_decoded(request))
@@ -116,11 +118,10 @@ class Fetcher:
             chain.sign(error)
             raise
 
-    async def _start(self, request: FetchRequest) -> Chain:
+    def _start(self, request: FetchRequest) -> Chain:
         check_method(request.method)
         if request.headers:
             check_request_headers(request.headers)
-        await self._egress.refresh()
         return Chain(request, self._egress)
 
     async def _reach(self, request: FetchRequest, chain: Chain) -> Visit:
@@ -142,27 +143,23 @@ class Fetcher:
         url = chain.current.url
         if request.hop_check is not None:
             await request.hop_check(url, chain.scope)
-        answer = (url.address,) if url.address is not None else await self._resolve(url.host, chain)
+        asked = self._now()
+        answer = (url.address,) if url.address is not None else await self._resolver.resolve(url.host)
+        chain.spent_seconds += self._now() - asked
         slot = self._slots.hold(url.origin, request.priority)
         await slot.__aenter__()
         try:
             await self._egress.refresh(answer)
             addresses, exceptions = self._judge(chain, answer)
-            started = self._clock.monotonic()
+            started = self._now()
             exchange = self._transport.open(self._wire_request(request, chain, addresses))
             response = await exchange.__aenter__()
         except BaseException:
             await slot.__aexit__(None, None, None)
             raise
-        chain.spent_seconds += self._clock.monotonic() - started
+        chain.spent_seconds += self._now() - started
         chain.record(response, exceptions.get(response.address))
         return Visit(slot, exchange, response)
-
-    async def _resolve(self, host: str, chain: Chain) -> tuple[IPAddress, ...]:
-        started = self._clock.monotonic()
-        answer = await self._resolver.resolve(host)
-        chain.spent_seconds += self._clock.monotonic() - started
-        return answer
 
     def _judge(self, chain: Chain, answer: tuple[IPAddress, ...]) -> tuple[tuple[IPAddress, ...], Exceptions]:
         """The addresses of a hop when all may be dialled, and the exceptions behind those that need one.
