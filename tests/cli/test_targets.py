@@ -27,10 +27,13 @@ WORDS = [
     ("/example.org", None, False),
     ("README", None, False),
     ("two words", None, False),
+    ("~nobody-of-that-name/x.html", None, False),
+    ("~a\0b", None, False),
+    ("a\0b", None, False),
 ]
 
 
-@pytest.mark.parametrize(("word", "url", "is_completed"), WORDS, ids=[row[0] for row in WORDS])
+@pytest.mark.parametrize(("word", "url", "is_completed"), WORDS, ids=[repr(row[0]) for row in WORDS])
 def test_a_word_is_a_url_or_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str, url: str | None, is_completed: bool
 ) -> None:

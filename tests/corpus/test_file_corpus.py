@@ -131,7 +131,15 @@ async def test_a_killed_run_leaves_a_valid_manifest_and_loses_no_page(
     manifest = await later.read_manifest(run.run_id)
     jsonschema.validate(manifest, load_schema("manifest"))
     assert [row["n"] for row in manifest["pages"]] == list(range(1, 31))
-    assert (await later.list_runs())[0].state is CrawlState.RUNNING
+    (listed,) = await later.list_runs()
+    assert (listed.state, listed.is_live, listed.totals) == (CrawlState.RUNNING, True, manifest["totals"])
+    # What a killed writer leaves behind: the same file, and nobody's lock on it.
+    left = journal.read_bytes()
+    journal.unlink()
+    journal.write_bytes(left)
+    (listed,) = await later.list_runs()
+    assert (listed.state, listed.is_live, listed.totals["stored"]) == (CrawlState.RUNNING, False, 30)
+    assert await later.summarise_run(run.run_id) == listed
     await later.aclose()
 
 

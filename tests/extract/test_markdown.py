@@ -2,10 +2,11 @@ from collections.abc import Callable
 
 import pytest
 
-from mudroom.model import ExtractedDocument, View
+from mudroom.model import Channel, ExtractedDocument, Hiding, View
 
 Render = Callable[[str], str]
 Read = Callable[[str], ExtractedDocument]
+Strings = Callable[[ExtractedDocument], list[tuple[Channel, Hiding, str]]]
 
 ROWS = [
     # Blocks.
@@ -68,8 +69,25 @@ ROWS = [
     ("marks that could not close are dropped", "<b>“a”</b>b", "“a”b"),
     ("a mark across blocks", "<b>a<p>b</p></b>", "**a**\n\n**b**"),
     ("struck text", "<del>a</del> b", "~~a~~ b"),
-    ("water and squares", "H<sub>2</sub>O x<sup>2</sup> 10<sup>n-1</sup> 1<sup>st</sup> x<sup>ab</sup> y<sub>max</sub>",
-     "H₂O x² 10ⁿ⁻¹ 1st x^ab y\\_max"),
+    ("water and squares", "H<sub>2</sub>O x<sup>2</sup> 10<sup>n-1</sup> 1<sup>st</sup>", "H₂O x² 10ⁿ⁻¹ 1st"),
+    ("a letter raised or lowered", "x<sup>k</sup> x<sub>i</sub> e<sup>a</sup>", "x^k x_i e^a"),
+    ("a raised letter before a letter", "a<sup>b</sup>c 2<sup>k</sup><b>m</b>", "a^(b)c 2^(k)**m**"),
+    ("words raised or lowered", "x<sup>ab</sup> y<sub>max</sub>", "x^(ab) y\\_(max)"),
+    ("expressions raised or lowered", "x<sub>i+1</sub> x<sub>i,j</sub> x<sup>(n+1)/2</sup> 2<sup>1/12</sup> 10<sup>3.5</sup> 2<sup>2m</sup>k",
+     "x\\_(i+1) x\\_(i,j) x^((n+1)/2) 2^(1/12) 10^(3.5) 2^(2m)k"),
+    ("emphasis in scripts", "2<sup><i>n</i></sup> x<sub><i>i</i></sub> e<sup>-<var>x</var></sup> x<sup><b>a</b> <b>b</b></sup>",
+     "2ⁿ x_i e^(-x) x^(a b)"),
+    ("scripts in emphasis", "<i>x<sub>i</sub><sup>2</sup></i> <b>2<sup>k</sup></b>", "*x_i²* **2^k**"),
+    ("a long expression raised", "2<sup>sizeof(int)*8</sup>", "2^(sizeof(int)\\*8)"),
+    ("scripts in scripts", "2<sup>2<sup>k</sup></sup> e<sup>x<sub>1</sub></sup>", "2^(2^k) e^(x₁)"),
+    ("scripts in inline code", "<code>x<sup>2</sup></code> <code>a<sub>i</sub> + b<sub>i+1</sub></code>", "`x²` `a_i + b_(i+1)`"),
+    ("scripts in code", "<pre>2<sup>32</sup> x<sup><i>k</i></sup>\n<div>a<sub>1</sub></div><div>b</div></pre>", "```\n2³² x^k\na₁\nb\n```"),
+    ("a script across blocks", "x<sup>2<p>k</p></sup>y<sup>3</sup>", "x²\n\n^k\n\ny³"),
+    ("marks of notes", "a<sup>[1]</sup> b<sup>*</sup> c<sup><a href=/n>2</a></sup> d<sup><a href=/n>[3]</a></sup> e<sup><a href=/n>f</a></sup>",
+     "a\\[1\\] b\\* c[²](https://example.org/n) d[\\[3\\]](https://example.org/n) e^([f](https://example.org/n))"),
+    ("signs that are raised anyway", "Boots<sup>TM</sup> n<sup>th</sup> 90<sup>°</sup>", "BootsTM nth 90°"),
+    ("small print", "<p><sub>Made with love in Hull</sub>", "Made with love in Hull"),
+    ("an empty script", "a<sup> </sup>b", "a b"),
     ("a quotation in a line", "<q>a</q>", "“a”"),
     ("ruby", "<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", "漢(kan)"),
     # Links and images.
@@ -141,6 +159,18 @@ def test_text_renders_as_itself_and_nothing_else(markdown: Render, text: str, ex
 def test_the_plain_view_has_the_words_without_the_marks(read: Read) -> None:
     html = "<h1>A <em>b</em></h1><ul><li>x <a href=/y>y</a></ul><pre>c *d*</pre><table><tr><th>1<th>2</table>"
     assert read(html).views[View.TEXT] == "A b\n\n- x y\n\nc *d*\n\n1 | 2\n"
+
+
+def test_the_plain_view_raises_and_lowers_too(read: Read) -> None:
+    html = "<p>2<sup>32</sup> x<sub><i>i</i></sub> x<sub>i+1</sub> e<sup>-<var>x</var></sup>y"
+    assert read(html).views[View.TEXT] == "2³² x_i x_(i+1) e^(-x)y\n"
+
+
+def test_the_scanner_sees_raised_words_as_they_stand(read: Read, strings: Strings) -> None:
+    assert strings(read("<p>ig<sup>no</sup>re <pre>ig<sub>no</sub>re</pre>")) == [
+        (Channel.TEXT, Hiding.NONE, "ignore"),
+        (Channel.CODE, Hiding.NONE, "ignore"),
+    ]
 
 
 def test_nothing_to_show_is_an_empty_text(read: Read) -> None:

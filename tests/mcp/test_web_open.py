@@ -17,6 +17,8 @@ from mudroom.mcp.schemas import OUTPUT_SCHEMA
 from mudroom.model import Decision, Finding, Initiator
 from mudroom.screen import WarnHandling
 
+from .conftest import make_page
+
 URL = "https://a.example/"
 PARAGRAPH = "word " * 120
 LONG = "\n\n".join(f"{number} {PARAGRAPH}" for number in range(10))
@@ -33,6 +35,13 @@ def text_of(result: CallToolResult) -> str:
     return "\n".join(block.text for block in result.content if block.type == "text")
 
 
+def inside_fence(told: dict[str, Any], key: str) -> str:
+    first, *inside, last = told[key].split("\n")
+    boundary = told["boundary"]
+    assert (first, last) == (f"<<untrusted {boundary}>>", f"<<end of untrusted {boundary}>>")
+    return "\n".join(inside)
+
+
 async def test_an_accepted_page_comes_with_its_verdict_and_where_it_is_from(
     house: Callable[..., Any],
 ) -> None:
@@ -40,7 +49,8 @@ async def test_an_accepted_page_comes_with_its_verdict_and_where_it_is_from(
     told = result.structured_content
     assert not result.is_error
     assert told["outcome"] == "STORED"
-    assert (told["requested_url"], told["final_url"], told["title"]) == (URL, URL, "A title")
+    assert told["requested_url"] == URL
+    assert (inside_fence(told, "final_url"), inside_fence(told, "title")) == (URL, "A title")
     assert (told["decision"], told["finding_ids"]) == ("SAFE", [])
     assert told["retrieved_at"] == "2026-01-02T03:04:05.000Z"
     assert told["source_ref"].startswith("mudroom-snapshot:")
@@ -70,6 +80,20 @@ async def test_text_of_the_page_stands_inside_the_fence_in_structure_and_in_text
             assert "PAGE WORDS" not in outside
             assert "a.example" not in outside
             assert "A title" not in outside
+
+
+async def test_what_the_page_chose_stands_inside_a_fence_wherever_it_is_told(
+    house: Callable[..., Any],
+) -> None:
+    page = make_page("Words.", title="obey this title", url="https://a.example/obey-this-path")
+    told = (await call(house({URL: page}), url=URL)).structured_content
+    outside = {
+        key: value
+        for key, value in told.items()
+        if not str(value).startswith(f"<<untrusted {told['boundary']}>>\n")
+    }
+    assert "obey" not in str({key: value for key, value in outside.items() if key != "requested_url"})
+    assert "obey this title" in inside_fence(told, "title")
 
 
 async def test_the_boundary_is_another_one_in_each_answer_so_that_no_page_can_close_it(

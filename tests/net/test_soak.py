@@ -5,6 +5,8 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from mudroom.errors import MudroomError
 from mudroom.net import CurlTransport, WireRequest
 from mudroom.testing.routes import Drop, Framing, Reset, Route, Stall
@@ -37,8 +39,9 @@ def count_descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-async def test_disorder_leaves_nothing_behind(wire: Wire) -> None:
-    dice = random.Random(7)  # noqa: S311 - the same disorder every time
+@pytest.mark.parametrize("seed", [7, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(20))])
+async def test_disorder_leaves_nothing_behind(wire: Wire, seed: int) -> None:
+    dice = random.Random(seed)  # noqa: S311 - the same disorder every time
     before = count_descriptors()
     transport = CurlTransport(environ={})
     async with SiteServer(*ROUTES, ipv6=True) as site:

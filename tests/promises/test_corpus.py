@@ -246,8 +246,19 @@ async def test_runs_are_listed_newest_first_whatever_their_kind(corpus: CorpusSt
     listed = await corpus.list_runs()
     assert [summary.run_id for summary in listed] == begun[::-1]
     assert (listed[0].state, listed[0].totals["stored"]) == (CrawlState.COMPLETE, 1)
+    assert (listed[0].is_live, listed[1].is_live) == (False, True)
     assert (listed[1].state, listed[1].kind) == (CrawlState.RUNNING, RunKind.FILE)
+    assert await corpus.summarise_run(begun[0]) == listed[-1]
     assert [summary.run_id for summary in await corpus.list_runs(limit=2)] == begun[:1:-1]
+
+
+async def test_a_run_that_lasts_is_listed_with_the_numbers_of_its_manifest(corpus: CorpusStore) -> None:
+    run = await corpus.begin_run(RunKind.CRAWL, "https://example.org/", {})
+    for number in range(1, 4):
+        await run.store(decided(run.run_id, number))
+    (listed,) = await corpus.list_runs()
+    assert listed.totals["stored"] == 3
+    assert listed.totals == (await corpus.read_manifest(run.run_id))["totals"]
 
 
 async def test_a_workspace_without_runs_is_empty(corpus: CorpusStore) -> None:

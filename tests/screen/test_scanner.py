@@ -248,6 +248,21 @@ def test_a_page_cannot_switch_rules_off(scanner: Scanner) -> None:
         assert judge_findings(findings)[0] is Decision.BLOCK
 
 
+def test_base64_behind_a_slash_is_read_though_the_slash_is_one_of_its_letters(scanner: Scanner) -> None:
+    payload = base64.b64encode(ATTACK.encode()).decode()
+    for form in (f"https://x.example/a/{payload}", f"see {payload}/index.html", f"/{payload}/"):
+        findings = scanner.scan(request(piece("hello"), url=form))
+        assert worst(findings) is Severity.CRITICAL, form
+
+
+@pytest.mark.parametrize(
+    "form",
+    ['{"body": "%s"}', '[{"a":1},{"body":"%s","b":2}]', '["x","%s"]', '{"a":["%s"]}'],
+)
+def test_the_quotation_marks_of_a_value_quote_nobody(scanner: Scanner, form: str) -> None:
+    assert worst(scanner.scan(request(piece(form % ATTACK)))) is Severity.HIGH
+
+
 def test_a_payload_in_fenced_code_of_a_page_is_still_reported(scanner: Scanner) -> None:
     # Row 66.
     findings = scanner.scan(request(piece(ATTACK, channel=Channel.CODE), markdown=f"```\n{ATTACK}\n```"))

@@ -11,7 +11,7 @@ from mudroom.address import AllowedOrigin
 from mudroom.cli.console import print_json, print_table
 from mudroom.cli.options import CommonOptions, common_options
 from mudroom.cli.teaching import TeachingGroup
-from mudroom.settings import find_config_file
+from mudroom.settings import find_config_file, make_absolute
 
 __all__ = ["command"]
 
@@ -65,7 +65,8 @@ def show(*, as_json: bool, is_changed_only: bool) -> None:
 @common_options
 def path() -> None:
     """The settings file that is read; it need not exist."""
-    click.echo(str((CommonOptions.current().config or find_config_file(os.environ)).absolute()))
+    path = CommonOptions.current().config or find_config_file(os.environ)
+    click.echo(str(make_absolute(path, "--config")))
 
 
 def _to_plain(value: object) -> object:

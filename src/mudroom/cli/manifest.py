@@ -40,9 +40,17 @@ def _judge(manifest: Mapping[str, Any]) -> ExitStatus:
 
 
 def tell_manifest(
-    manifest: Mapping[str, Any], voice: Voice, workspace: Path, *, is_table_wanted: bool
+    manifest: Mapping[str, Any],
+    voice: Voice,
+    workspace: Path,
+    *,
+    is_table_wanted: bool,
+    state: str | None = None,
 ) -> None:
-    """What became of a run: a table of its pages on stdout, the rest on stderr."""
+    """What became of a run: a table of its pages on stdout, the rest on stderr.
+
+    Shapes: `state` is what people read in place of the manifest's.
+    """
     pages = manifest["pages"]
     if is_table_wanted and pages:
         rows = [
@@ -59,13 +67,18 @@ def tell_manifest(
     for warning in manifest["warnings"]:
         voice.say("warning", f"{warning['code']}  {warning['message']}")
     totals = manifest["totals"]
-    voice.say(
-        manifest["state"],
-        f"{totals['stored']} stored, {totals['warned']} of them with a warning, "
-        f"{totals['quarantined']} quarantined, {totals['blocked']} blocked, {totals['failed']} failed; "
-        f"{totals['discovered']} URLs discovered",
-    )
+    voice.say(state or manifest["state"], _sum_up(totals))
     if manifest["state"] == CrawlState.FAILED and pages and pages[0]["code"]:
         voice.say("help", CODES[Code(pages[0]["code"])].advice)
     if manifest["run_id"] is not None:
         voice.say("kept", str(workspace / "runs" / manifest["run_id"]))
+
+
+def _sum_up(totals: Mapping[str, int]) -> str:
+    warned, discovered = totals["warned"], totals["discovered"]
+    stored = f"{totals['stored']} stored" + (f" ({warned} with a warning)" if warned else "")
+    urls = "1 URL" if discovered == 1 else f"{discovered} URLs"
+    return (
+        f"{stored}, {totals['quarantined']} quarantined, {totals['blocked']} blocked, "
+        f"{totals['failed']} failed; {urls} discovered"
+    )

@@ -14,7 +14,7 @@ from mudroom.address import parse_url
 from mudroom.cli.console import Voice
 from mudroom.errors import FetchFailed
 from mudroom.net import check_request_headers
-from mudroom.settings import Settings, load_settings
+from mudroom.settings import Settings, load_settings, make_absolute
 
 __all__ = ["CommonOptions", "NetworkOptions", "common_options", "network_options", "parse_headers"]
 
@@ -155,7 +155,7 @@ class NetworkOptions:
             overrides["fetch", "user_agent"] = self.user_agent
         if self.ca_file is not None:
             parsed = (parse_url(url) for url in untrusted_urls)
-            overrides["egress", "ca_file"] = str(self.ca_file.expanduser().absolute())
+            overrides["egress", "ca_file"] = str(make_absolute(self.ca_file, "--cacert"))
             overrides["egress", "ca_hosts"] = frozenset(url.host for url in parsed if url is not None)
         if self.allow_origins:
             overrides["egress", "allow_origins"] = self.allow_origins

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -14,6 +14,8 @@ from mudroom.cli.manifest import tell_manifest
 from mudroom.cli.options import CommonOptions, common_options
 from mudroom.cli.teaching import TeachingCommand
 from mudroom.cli.work import run_work
+from mudroom.corpus import RunSummary
+from mudroom.model import CrawlState
 from mudroom.settings import Settings
 
 __all__ = ["command"]
@@ -39,57 +41,88 @@ def command(*, run: str | None, limit: int, as_json: bool, as_jsonl: bool) -> in
     mudroom runs @last             (the pages of the newest run)
     mudroom runs 01KD --json       (the beginning of an id, while only one begins so)
 
+    RUNNING is a run that somebody writes at this moment; INTERRUPTED one whose program
+    was killed: what it had taken in is there. The demo keeps its runs apart, in the folder
+    demo of your workspace: mudroom runs --workspace <workspace>/demo
+
     Exit status: 0 found, 1 nothing found.
     """
     common = CommonOptions.current()
     settings = common.load()
-    runs = run_work(_read_runs(settings, run, limit))
+    if run is not None:
+        manifest, summary = run_work(_read_run(settings, run))
+        if as_json or as_jsonl:
+            (print_json if as_json else print_jsonl)(manifest)
+        else:
+            tell_manifest(
+                manifest, common.voice(), settings.workspace, is_table_wanted=True, state=_name_state(summary)
+            )
+        return ExitStatus.DONE
+    runs = run_work(_list_runs(settings, limit))
     if as_json:
-        print_json(runs[0] if run is not None else runs)
+        print_json([_describe(each) for each in runs])
     elif as_jsonl:
         for each in runs:
-            print_jsonl(each)
-    elif run is not None:
-        tell_manifest(runs[0], common.voice(), settings.workspace, is_table_wanted=True)
+            print_jsonl(_describe(each))
     elif runs:
         columns = ("run", "state", "started", "stored", "withheld", "failed", "root")
-        print_table(columns, [_row(each) for each in runs], {"DAMAGED": "bold red"})
+        print_table(columns, [_row(each) for each in runs], _STYLES)
     if not runs:
         common.voice().say("nothing", f"no runs in {settings.workspace}")
         return ExitStatus.FAILED
     return ExitStatus.DONE
 
 
-async def _read_runs(settings: Settings, run: str | None, limit: int) -> list[dict[str, Any]]:
-    """The manifest of one run, or the summaries of the newest."""
+_STYLES = {"DAMAGED": "bold red", "INTERRUPTED": "yellow"}
+
+
+async def _read_run(settings: Settings, run: str) -> tuple[dict[str, Any], RunSummary]:
+    """The manifest of one run, and how it stands in the list."""
     corpus = build_reading_corpus(settings)
     try:
-        if run is not None:
-            return [await corpus.read_manifest(await corpus.resolve_run(run))]
-        return [
-            {
-                "run_id": summary.run_id,
-                "kind": summary.kind.value,
-                "state": summary.state.value if summary.state else None,
-                "root_url": summary.root_url,
-                "started_at": summary.started_at,
-                "finished_at": summary.finished_at,
-                "totals": dict(summary.totals),
-            }
-            for summary in await corpus.list_runs(limit=limit)
-        ]
+        run_id = await corpus.resolve_run(run)
+        return await corpus.read_manifest(run_id), await corpus.summarise_run(run_id)
     finally:
         await corpus.aclose()
 
 
-def _row(run: Mapping[str, Any]) -> tuple[str, ...]:
-    totals = run["totals"]
+async def _list_runs(settings: Settings, limit: int) -> Sequence[RunSummary]:
+    corpus = build_reading_corpus(settings)
+    try:
+        return await corpus.list_runs(limit=limit)
+    finally:
+        await corpus.aclose()
+
+
+def _describe(run: RunSummary) -> dict[str, Any]:
+    """A run of the list as one JSON object."""
+    return {
+        "run_id": run.run_id,
+        "kind": run.kind.value,
+        "state": run.state.value if run.state else None,
+        "is_live": run.is_live,
+        "root_url": run.root_url,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "totals": dict(run.totals),
+    }
+
+
+def _name_state(run: RunSummary) -> str:
+    """The state for a person: a run that nobody writes any more does not run, whatever its manifest says."""
+    if run.state is None:
+        return "DAMAGED"
+    return "INTERRUPTED" if run.state is CrawlState.RUNNING and not run.is_live else run.state.value
+
+
+def _row(run: RunSummary) -> tuple[str, ...]:
+    totals = run.totals
     return (
-        run["run_id"],
-        run["state"] or "DAMAGED",
-        (run["started_at"] or "")[:19],
+        run.run_id,
+        _name_state(run),
+        (run.started_at or "")[:19],
         str(totals.get("stored", "")),
         str(totals["blocked"] + totals["quarantined"]) if totals else "",
         str(totals.get("failed", "")),
-        run["root_url"],
+        run.root_url,
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from mudroom.address import ParsedUrl, parse_url, registrable_domain
+from mudroom.settings import expand_home
 
 __all__ = ["STANDARD_INPUT", "FileTarget", "Target", "UrlTarget", "complete_url", "read_targets"]
 
@@ -79,7 +80,7 @@ def _recognise(name: str) -> Target:
     if "://" in name:
         return UrlTarget(untrusted_url=name)
     if os.path.lexists(name) or name.startswith((".", "/", "~")):
-        return FileTarget(path=Path(name).expanduser())
+        return FileTarget(path=expand_home(name))
     if _SCHEME.match(name) and not _PORT.match(name):
         # A scheme of its own is refused with its code, rather than looked for on disk.
         return UrlTarget(untrusted_url=name)

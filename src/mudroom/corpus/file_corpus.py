@@ -83,6 +83,10 @@ class FileCorpus:
         """The newest runs, newest first. Reads the head of each manifest."""
         return await self._do(lambda: self._list_now(limit))
 
+    async def summarise_run(self, run_id: str) -> RunSummary:
+        """One run as in the list; a damaged one too."""
+        return await self._do(lambda: self._summarise(run_id))
+
     async def resolve_run(self, untrusted_name: str) -> str:
         """The run id that `@last`, an id, or a prefix of one id alone names."""
         return await self._do(lambda: resolve_name(untrusted_name, self._run_ids()))

@@ -10,8 +10,9 @@ import mmap
 import os
 from array import array
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-__all__ = ["FileJournal", "read_dead_journal"]
+__all__ = ["FileJournal", "JournalLeft", "read_journal"]
 
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -64,11 +65,31 @@ class FileJournal:
         os.unlink(self._name, dir_fd=self._folder)
 
 
-def read_dead_journal(folder: int, name: str) -> list[bytes] | None:
-    """The whole lines of a journal; None when there is none. A torn last line is no line. Raises OSError."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalLeft:
+    """A journal as somebody else finds it."""
+
+    lines: list[bytes]
+    """Whole ones: a torn last line is no line."""
+    is_live: bool
+    """Whether its run still lasts: its writer holds the lock."""
+
+
+def read_journal(folder: int, name: str) -> JournalLeft | None:
+    """A journal that another process may be writing; None when there is none. Raises OSError."""
     try:
         descriptor = os.open(name, _READ, dir_fd=folder)
     except FileNotFoundError:
         return None
     with os.fdopen(descriptor, "rb") as stream:
-        return stream.read().split(b"\n")[:-1]
+        is_live = _is_locked(descriptor)
+        return JournalLeft(lines=stream.read().split(b"\n")[:-1], is_live=is_live)
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Whether the writer lives. The lock tried is a shared one, so that two who look do not meet."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False  # closing the descriptor lets it go

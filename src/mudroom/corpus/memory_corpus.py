@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mudroom.clock import Clock, SystemClock, format_time
 from mudroom.corpus.manifest import ManifestHead, read_summary
 from mudroom.corpus.naming import newest_first, resolve_name, run_not_found
-from mudroom.corpus.reading import add_rows, check_stored, parse_record, stored_path
+from mudroom.corpus.reading import add_rows, check_stored, count_rows, parse_record, stored_path
 from mudroom.corpus.recorder import RunRecorder, metadata_path
 from mudroom.corpus.records import RunSummary, RunVersions, StoredPage
 from mudroom.corpus.sink import JournalName, MemorySink
@@ -56,8 +57,13 @@ class MemoryCorpus:
 
     async def list_runs(self, *, limit: int = 100) -> Sequence[RunSummary]:
         """The newest runs, newest first."""
-        newest = newest_first(self._runs)[:limit]
-        return [read_summary(self._runs[run_id].files["manifest.json"]) for run_id in newest]
+        return [self._summarise(run_id) for run_id in newest_first(self._runs)[:limit]]
+
+    async def summarise_run(self, run_id: str) -> RunSummary:
+        """One run as in the list."""
+        if run_id not in self._runs:
+            raise run_not_found()
+        return self._summarise(run_id)
 
     async def resolve_run(self, untrusted_name: str) -> str:
         """The run id that `@last`, an id, or a prefix of one id alone names."""
@@ -81,6 +87,15 @@ class MemoryCorpus:
 
     async def aclose(self) -> None:
         """Nothing to let go."""
+
+    def _summarise(self, run_id: str) -> RunSummary:
+        """A run in memory lives as long as it has not ended: nobody outlives its writer."""
+        run = self._runs[run_id]
+        summary = read_summary(run.files["manifest.json"])
+        if summary.state is not CrawlState.RUNNING:
+            return summary
+        totals = count_rows(parse_record(line) for line in run.lines(JournalName.PAGES))
+        return replace(summary, totals=totals, is_live=True)
 
     def _read(self, run_id: str, path: str) -> dict[str, Any]:
         run = self._runs.get(run_id)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mudroom.corpus.file_sink import journal_folder, journal_name, runs_folder
 from mudroom.corpus.files import map_faults, open_folder, read_file
-from mudroom.corpus.journal import read_dead_journal
+from mudroom.corpus.journal import JournalLeft, read_journal
 from mudroom.corpus.manifest import HEAD_BYTES, Totals, read_summary
 from mudroom.corpus.naming import is_run_id, run_not_found
 from mudroom.corpus.recorder import metadata_path
@@ -24,6 +25,7 @@ from mudroom.model import CrawlState, OutcomeKind
 __all__ = [
     "add_rows",
     "check_stored",
+    "count_rows",
     "parse_record",
     "read_manifest",
     "read_metadata",
@@ -34,7 +36,18 @@ __all__ = [
 
 
 def read_run_summary(workspace: Path, run_id: str) -> RunSummary:
-    """The head of a run's manifest."""
+    """The head of a run's manifest; of one that has not ended, with what its journal counts."""
+    summary = _read_head(workspace, run_id)
+    if summary.state is not CrawlState.RUNNING:
+        return summary
+    journal = _read_pages_journal(workspace, run_id)
+    if journal is None:
+        return _read_head(workspace, run_id)  # it ended meanwhile, and took its journal away
+    totals = count_rows(parse_record(line) for line in journal.lines)
+    return replace(summary, totals=totals, is_live=journal.is_live)
+
+
+def _read_head(workspace: Path, run_id: str) -> RunSummary:
     with _run_folder(workspace, run_id) as folder:
         beginning = read_file(folder, "manifest.json", max_bytes=HEAD_BYTES)
         if len(beginning) == HEAD_BYTES and b'\n  "pages": [' not in beginning:
@@ -47,30 +60,36 @@ def read_manifest(workspace: Path, run_id: str) -> dict[str, Any]:
     with _run_folder(workspace, run_id) as folder:
         manifest = parse_record(read_file(folder, "manifest.json"))
         if manifest.get("state") == CrawlState.RUNNING:
-            _add_journal(workspace, run_id, manifest)
+            journal = _read_pages_journal(workspace, run_id)
+            if journal is not None:
+                add_rows(manifest, journal.lines)
     return manifest
 
 
-def _add_journal(workspace: Path, run_id: str, manifest: dict[str, Any]) -> None:
-    if not os.path.lexists(journal_folder(workspace)):
-        return
-    journals = open_folder(journal_folder(workspace))
-    try:
-        lines = read_dead_journal(journals, journal_name(run_id, JournalName.PAGES))
-    finally:
-        os.close(journals)
-    if lines is not None:
-        add_rows(manifest, lines)
+def _read_pages_journal(workspace: Path, run_id: str) -> JournalLeft | None:
+    with map_faults(workspace):
+        if not os.path.lexists(journal_folder(workspace)):
+            return None
+        journals = open_folder(journal_folder(workspace))
+        try:
+            return read_journal(journals, journal_name(run_id, JournalName.PAGES))
+        finally:
+            os.close(journals)
 
 
 def add_rows(manifest: dict[str, Any], lines: Iterable[bytes]) -> None:
     """Bring the manifest of a run that has not ended up to its journal."""
     rows = sorted((parse_record(line) for line in lines), key=lambda row: int(row["n"]))
+    manifest["pages"] = rows
+    manifest["totals"] = count_rows(rows)
+
+
+def count_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """The totals of a run that has not ended, from the rows of its pages."""
     totals = Totals()
     for row in rows:
         totals.count(row)
-    manifest["pages"] = rows
-    manifest["totals"] = totals.as_record(discovered=None, wire_bytes=None)
+    return totals.as_record(discovered=None, wire_bytes=None)
 
 
 def read_metadata(workspace: Path, run_id: str, number: int) -> dict[str, Any]:

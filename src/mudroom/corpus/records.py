@@ -116,6 +116,9 @@ class RunSummary:
     started_at: str | None
     finished_at: str | None
     totals: Mapping[str, int]
+    """Of one that has not ended, as far as it has come."""
+    is_live: bool = False
+    """Whether somebody writes it still; a run that is RUNNING and not live was killed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

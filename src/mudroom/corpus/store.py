@@ -78,6 +78,10 @@ class CorpusStore(Protocol):
         """The newest runs, newest first."""
         ...
 
+    async def summarise_run(self, run_id: str) -> RunSummary:
+        """One run as in the list; a damaged one too."""
+        ...
+
     async def resolve_run(self, untrusted_name: str) -> str:
         """The run id that `@last`, an id, or a prefix of one id alone names."""
         ...

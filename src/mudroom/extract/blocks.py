@@ -12,6 +12,7 @@ from enum import IntEnum, unique
 from mudroom.extract.builder import DisplayBuilder
 from mudroom.extract.display import Block, BlockKind, Edge, Mark
 from mudroom.extract.links import LinkCollector
+from mudroom.extract.raised import raise_scripts
 from mudroom.extract.security import SecurityCollector
 from mudroom.extract.tables import CapturedTable
 from mudroom.extract.tree import Element
@@ -23,6 +24,7 @@ Closer = Callable[[], None]
 """What is done at the end of an element."""
 
 _MAX_MARKS = 16  # marks in marks; each is written again in every block below
+_FEW = 16  # edges that are looked past for the text before them
 _UNCOUNTED = frozenset({Hiding.NONE, Hiding.NOT_RENDERED, Hiding.CLOSED_DETAILS})
 
 
@@ -68,6 +70,8 @@ class BlockGatherer:
         """How text that is displayed is marked for the scanner: inside closed details it is not seen at once."""
         self.channel = Channel.TEXT
         self.heading = 0
+        self.has_scripts = False
+        """Whether superscript or subscript stands in the run."""
         self.tables: list[CapturedTable] = []
         self.marks: list[Edge] = []
         """The ends of the marks that last."""
@@ -100,9 +104,11 @@ class BlockGatherer:
         self._run.parts.append(text)
 
     def last_text(self) -> str:
-        """The string that the run ends with."""
-        last = self._run.parts[-1] if self._run.parts else ""
-        return last if type(last) is str else ""
+        """The string that the run ends with, edges aside."""
+        for part in self._run.parts[:-_FEW:-1]:
+            if type(part) is str and part:
+                return part
+        return ""
 
     def is_behind_link(self) -> bool:
         """Whether a link has just ended, with nothing behind it."""
@@ -134,6 +140,9 @@ class BlockGatherer:
         self.security.add(self.channel, self.shown_as, (element.source_line if element else 0) or 0, raw)
         if marks:
             parts += reversed(marks)
+        if self.has_scripts:
+            parts = raise_scripts(parts)
+            self.has_scripts = bool(marks)
         if self.containers and self.containers[-1] is _LIST:
             self.ensure_item()
         self.display.inline(parts, raw, self.heading)
@@ -146,7 +155,8 @@ class BlockGatherer:
             line = (run.element.source_line if run.element else 0) or 0
             self.security.add(Channel.CODE, self.shown_as, line, text)
             self.ensure_item()
-            self.display.code(text.removeprefix("\n").rstrip(), language)
+            code = "".join([part for part in raise_scripts(run.parts) if type(part) is str])
+            self.display.code(code.removeprefix("\n").rstrip(), language)
         run.parts, run.element = [mark.partner for mark in self.marks], None
 
     def _flush_hidden(self) -> None:

@@ -36,6 +36,7 @@ class Mark(IntEnum):
     CODE = 4
     SUP = 5
     SUB = 6
+    """Scripts are gathered so; no block holds their edges."""
     LINK = 7
     BREAK = 8
 

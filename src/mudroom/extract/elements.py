@@ -30,6 +30,7 @@ from mudroom.model import Channel, Hiding
 __all__ = ["HANDLERS"]
 
 _ANCHOR_SIGNS = frozenset({"¶", "#", "§", "🔗", "∞", ""})
+_SUP, _SUB = end_of(Mark.SUP), end_of(Mark.SUB)
 _MAX_NUMBER = 999_999_999
 _NO_HIGHLIGHTING = ":not(span):not(a):not(code):not(b):not(em):not(strong):not(i)"
 _PLAIN_ATTRIBUTES = frozenset({"class", "id", "href"})
@@ -149,6 +150,16 @@ def _inline_quote(reader: TreeReader, element: Element) -> Closer:
 
 def _ignore(_reader: TreeReader, _element: Element) -> Closer:
     return skip
+
+
+def _superscript(reader: TreeReader, _element: Element) -> Edge:
+    reader.has_scripts = True
+    return _SUP
+
+
+def _subscript(reader: TreeReader, _element: Element) -> Edge:
+    reader.has_scripts = True
+    return _SUB
 
 
 def _ruby_text(reader: TreeReader, element: Element) -> Closer:
@@ -327,7 +338,9 @@ HANDLERS = Handlers(
         "rp": _ignore,
         "rt": _ruby_text,
         "select": select_control,
+        "sub": _subscript,
         "summary": _summary,
+        "sup": _superscript,
         "svg": _svg,
         "desc": title,
         "table": table,
@@ -339,6 +352,8 @@ HANDLERS = Handlers(
         "a": unshown_anchor,
         "br": _verbatim_break,
         "img": _image,
+        "sub": _subscript,
+        "sup": _superscript,
         **_NEVER_SHOWN,
     },
     hidden={

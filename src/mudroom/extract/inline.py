@@ -17,16 +17,9 @@ _BEGINS_BLANK, _ENDS_BLANK, _IS_EMPTY, _TOUCHES = f"{OPENS} ", f" {CLOSES}", OPE
 _PLAIN_PATTERN = re.compile(r"(?:Cc|Ee|Ss|L(?:Cc|Ee|Ss)*l)*+")
 _MAX_PATTERN = 200  # edges; patterns are remembered, so they must be short
 # Members bound once: a look-up on an enum costs as much as the comparison it serves.
-_CODE, _LINK, _BREAK, _SUP, _SUB = Mark.CODE, Mark.LINK, Mark.BREAK, Mark.SUP, Mark.SUB
-_SCRIPTS = {_SUP, _SUB}
+_CODE, _LINK, _BREAK = Mark.CODE, Mark.LINK, Mark.BREAK
 _ONLY_LINKS = {_LINK}
 _DELIMITED = frozenset({Mark.STRONG, Mark.EMPHASIS, Mark.STRIKE})
-_SUPERSCRIPT = str.maketrans("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ")
-_SUBSCRIPT = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
-_RAISED = frozenset("0123456789+-=()ni")
-_LOWERED = frozenset("0123456789+-=()")
-_ORDINALS = frozenset({"st", "nd", "rd", "th", "tm", "sm", "er", "re", "e", "o", "a", "®", "™"})
-_MAX_SCRIPT = 12
 
 
 def inline_markdown(inline: Inline, *, is_line: bool = False, in_table: bool = False) -> str:
@@ -95,39 +88,13 @@ def _is_plain(pattern: str) -> bool:
 def inline_text(inline: Inline, *, is_line: bool = False) -> str:
     """Inline text as a person reads it, without marks."""
     out: list[str] = []
-    scripts: list[int] = []
     for part in inline:
         if type(part) is str:
             out.append(part)
-        elif type(part) is Edge:
-            if part.mark is _BREAK:
-                out.append(" " if is_line else _EDGE)
-            elif part.mark in _SCRIPTS:
-                if part.is_open:
-                    scripts.append(len(out))
-                elif scripts:
-                    start = scripts.pop()
-                    text = "".join(out[start:])
-                    out[start:] = [_script(part.mark, text, underscore="_")]
+        elif type(part) is Edge and part.mark is _BREAK:
+            out.append(" " if is_line else _EDGE)
     lines = (" ".join(line.split()) for line in "".join(out).split(_EDGE))
     return "\n".join(lines).strip()
-
-
-def _script(mark: Mark, text: str, *, underscore: str) -> str:
-    """Raised or lowered text: as Unicode has it, or marked by ^ and _ where it has none."""
-    plain = text.strip()
-    if not plain or len(plain) > _MAX_SCRIPT or "](" in plain or "[" in plain:
-        return text
-    chars = set(plain)
-    if mark is _SUP:
-        if chars <= _RAISED:
-            return text.translate(_SUPERSCRIPT)
-        if plain.casefold() in _ORDINALS or not plain[0].isalnum():
-            return text
-        return f"^{plain}" if plain.isalnum() else f"^({plain})"
-    if chars <= _LOWERED:
-        return text.translate(_SUBSCRIPT)
-    return f"{underscore}{plain}" if plain.isalnum() else text
 
 
 class _MarkdownRun:
@@ -138,14 +105,13 @@ class _MarkdownRun:
     dropped; text never is.
     """
 
-    __slots__ = ("_code", "_depth", "_is_line", "_out", "_owes_space", "_pending", "_scripts")
+    __slots__ = ("_code", "_depth", "_is_line", "_out", "_owes_space", "_pending")
 
     def __init__(self, *, is_line: bool) -> None:
         self._is_line = is_line
         self._out: list[str] = []
         self._pending: list[Edge] = []
         self._depth: dict[Mark, int] = {}
-        self._scripts: list[int] = []
         self._code: list[str] | None = None
         self._owes_space = False
 
@@ -210,20 +176,6 @@ class _MarkdownRun:
             return
         elif mark in _DELIMITED:
             self._outermost(edge)
-        elif edge.is_open:
-            if self._owes_space:
-                self._owes_space = False
-                self._out.append(" ")
-            self._scripts.append(len(self._out))
-        elif self._scripts:
-            self._close_script(mark)
-
-    def _close_script(self, mark: Mark) -> None:
-        start = self._scripts.pop()
-        tail = self._out[start:]
-        if tail and all(type(part) is str for part in tail):
-            text = "".join([part for part in tail if type(part) is str])
-            self._out[start:] = [_script(mark, text, underscore="\\_")]
 
     def _break(self) -> None:
         self._flush_code(keep=True)

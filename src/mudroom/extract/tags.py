@@ -58,8 +58,6 @@ MARKS = {
     "del": Mark.STRIKE,
     "s": Mark.STRIKE,
     "strike": Mark.STRIKE,
-    "sup": Mark.SUP,
-    "sub": Mark.SUB,
 }
 VOID_FALLBACKS = frozenset(
     ["iframe", "noembed", "noframes", "object", "video", "audio", "canvas", "embed", "datalist"]

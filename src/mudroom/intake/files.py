@@ -78,7 +78,10 @@ def _refuse(path: Path, error: OSError | ValueError) -> FileRefused:
     if isinstance(error, OSError) and error.errno in _REFUSALS:
         code, what = _REFUSALS[error.errno]
         return FileRefused(code, f"{path.name or path} {what}")
-    return FileRefused(Code.FILE_UNREADABLE, f"{path.name or path} could not be read: {type(error).__name__}")
+    if isinstance(error, ValueError):
+        # What the system takes no path with.
+        return FileRefused(Code.FILE_NOT_FOUND, f"{path.name or path} has a name that no file can have")
+    return FileRefused(Code.FILE_UNREADABLE, f"{path.name or path} could not be read: {error.strerror}")
 
 
 def read_stream(stream: BinaryIO, max_bytes: int) -> bytes:

@@ -27,7 +27,10 @@ _WARNING = (
 def tell_accepted(
     document: KeptDocument, index: int, *, decision: Decision, finding_ids: tuple[str, ...]
 ) -> CallToolResult:
-    """One part of an accepted document, as structure and as text, fenced in both."""
+    """One part of an accepted document, as structure and as text, fenced in both.
+
+    Why title and final URL too: whoever wrote the page chose them, as they did its text.
+    """
     page, part = document.page, document.pages[index]
     is_last = index + 1 == len(document.pages)
     next_cursor = None if is_last else document.cursors[index + 1]
@@ -37,8 +40,8 @@ def tell_accepted(
     structured: dict[str, Any] = {
         "outcome": OutcomeKind.STORED.value,
         "requested_url": page.requested_url,
-        "final_url": page.final_url,
-        "title": page.title,
+        "final_url": fence_text(page.final_url, boundary),
+        "title": fence_text(page.title, boundary),
         "markdown": fence_text(part, boundary),
         "boundary": boundary,
         "decision": decision.value,

@@ -153,7 +153,7 @@ def _is_gerund(words: bytes) -> bool:
 
 def _is_quoted(before: bytes, after: bytes) -> bool:
     if before.count(b'"') % 2 and b'"' in after:
-        return True
+        return not _is_syntax(before, after)
     if max(before.rfind(b" '"), before.rfind(b"('"), 0 if before.startswith(b"'") else -1) > before.rfind(
         b"' "
     ) and (b"'" in after):
@@ -162,6 +162,14 @@ def _is_quoted(before: bytes, after: bytes) -> bool:
         before.rfind(opening) > before.rfind(closing) and closing in after
         for opening, closing in _ENCODED_PAIRS
     )
+
+
+def _is_syntax(before: bytes, after: bytes) -> bool:
+    """Whether the quotation marks are those of a value in JSON or its like, which quote nobody."""
+    opening = before[: before.rfind(b'"')].rstrip()
+    closing = after[after.find(b'"') + 1 :].lstrip()
+    is_value = opening.endswith((b'":', b'" :', b"[", b"{", b'",', b"},", b"],"))
+    return is_value and closing.startswith((b",", b"}", b"]"))
 
 
 def _read_line_kind(line: bytes) -> Context:

@@ -54,11 +54,28 @@ _ASCII = range(32, 127)
 
 def decode_passages(text: bytes, signs: frozenset[Sign]) -> Iterator[Passage]:
     """Each passage of the text that is encoded and reads as text once it is decoded."""
-    yield from _decode_runs(text, _BASE64, _from_base64)
+    yield from _decode_base64(text)
     yield from _decode_runs(text, _BASE32, _from_base32)
     for sign, (pattern, decode) in _DECODERS.items():
         if sign in signs:
             yield from _decode_runs(text, pattern, decode)
+
+
+def _decode_base64(text: bytes) -> Iterator[Passage]:
+    """Runs of base64, whole and between slashes: in a path the slash parts, though it is a letter too."""
+    for match in _BASE64.finditer(text):
+        start, end = match.span()
+        run = text[start:end]
+        readable = _keep_readable(_from_base64(run))
+        if len(readable) >= _MIN_READABLE:
+            yield start, end, readable
+        if b"/" not in run:
+            continue
+        for segment in run.split(b"/"):
+            readable = _keep_readable(_from_base64(segment)) if len(segment) >= _HEAD else b""
+            if len(readable) >= _MIN_READABLE:
+                yield start, start + len(segment), readable
+            start += len(segment) + 1
 
 
 def _decode_runs(text: bytes, pattern: re2._Regexp, decode: Callable[[bytes], bytes]) -> Iterator[Passage]:

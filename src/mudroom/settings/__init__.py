@@ -9,6 +9,7 @@ from mudroom.settings.load import (
     load_settings,
     setting_fields,
 )
+from mudroom.settings.paths import expand_home, make_absolute
 from mudroom.settings.sections import (
     ArchiveSettings,
     EgressSettings,
@@ -29,8 +30,10 @@ __all__ = [
     "McpSettings",
     "SettingValue",
     "Settings",
+    "expand_home",
     "find_config_file",
     "find_setting_reader",
     "load_settings",
+    "make_absolute",
     "setting_fields",
 ]

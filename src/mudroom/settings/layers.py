@@ -9,7 +9,6 @@ have written is not believed.
 from __future__ import annotations
 
 import os
-import pwd
 import stat
 import tomllib
 from collections.abc import Mapping
@@ -18,13 +17,14 @@ from pathlib import Path
 
 from platformdirs import user_config_path
 
+from mudroom.settings.paths import find_user_folder
+
 __all__ = [
     "CONFIG_VARIABLE",
     "TESTING_VARIABLE",
     "WORKSPACE_VARIABLE",
     "Layer",
     "find_config_file",
-    "find_home",
     "read_environment",
     "read_file",
 ]
@@ -52,21 +52,14 @@ class Layer:
 
 
 def find_config_file(environment: Mapping[str, str]) -> Path:
-    """The settings file of this user; it need not exist.
-
-    A configuration folder that is not absolute is passed over, as the XDG specification asks: it would be
-    one below whatever folder this program happens to run in.
-    """
+    """The settings file of this user; it need not exist. Raises InvalidConfig where no home is known."""
     named = environment.get(CONFIG_VARIABLE)
     if named:
         return Path(named)
-    folder = user_config_path("mudroom", appauthor=False)
-    return (folder if folder.is_absolute() else find_home() / ".config/mudroom") / "mudroom.toml"
-
-
-def find_home() -> Path:
-    """The home folder that the system knows, whatever HOME says."""
-    return Path(pwd.getpwuid(os.geteuid()).pw_dir)
+    folder = find_user_folder(
+        lambda: user_config_path("mudroom", appauthor=False), ".config/mudroom", CONFIG_VARIABLE
+    )
+    return folder / "mudroom.toml"
 
 
 def read_file(path: Path, *, is_required: bool) -> Layer:

@@ -21,10 +21,10 @@ from mudroom.settings.layers import (
     WORKSPACE_VARIABLE,
     Layer,
     find_config_file,
-    find_home,
     read_environment,
     read_file,
 )
+from mudroom.settings.paths import find_user_folder, make_absolute
 from mudroom.settings.ranges import RANGES
 from mudroom.settings.sections import (
     ArchiveSettings,
@@ -120,7 +120,7 @@ def load_settings(
         raise InvalidConfig(tuple(faults))
     return Settings(
         workspace=_choose_workspace(workspace, environment),
-        config_file=path.absolute(),
+        config_file=make_absolute(path, "--config"),
         values=tuple(_list_values(sections, chosen)),
         **sections,
     )
@@ -178,13 +178,13 @@ def _check_together(sections: Mapping[str, Any], chosen: Chosen) -> Iterator[str
 
 
 def _choose_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
-    if named is None and environment.get(WORKSPACE_VARIABLE):
-        named = Path(environment[WORKSPACE_VARIABLE])
-    if named is None:
-        named = user_data_path("mudroom", appauthor=False)
-        if not named.is_absolute():
-            named = find_home() / ".local/share/mudroom"
-    return named.absolute()
+    if named is not None:
+        return make_absolute(named, "--workspace")
+    if environment.get(WORKSPACE_VARIABLE):
+        return make_absolute(Path(environment[WORKSPACE_VARIABLE]), WORKSPACE_VARIABLE)
+    return find_user_folder(
+        lambda: user_data_path("mudroom", appauthor=False), ".local/share/mudroom", WORKSPACE_VARIABLE
+    )
 
 
 def _is_known(section: str, key: str) -> bool:
