@@ -74,6 +74,19 @@ async def test_a_clean_page_goes_the_whole_way() -> None:
     assert (row["outcome"], row["path"]) == ("STORED", outcome.facts.path)
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "is_empty"), [(200, b"", True), (204, b"", True), (200, b"x", False)]
+)
+async def test_a_page_without_a_byte_is_stored_and_told_to_be_empty(
+    status: int, body: bytes, is_empty: bool
+) -> None:
+    house = PaperHouse({SITE: PaperAnswer(status=status, body=body)})
+    outcome, run = await take(house)
+    assert isinstance(outcome, Stored)
+    assert (WarningCode.EMPTY_BODY in outcome.facts.warnings) is is_empty
+    await rows(run)
+
+
 REFUSED_URLS = [
     ("metadata-address", "http://169.254.169.254/latest", Code.DENIED_ADDRESS, Reason.SSRF),
     ("integer-host", "http://2130706433/", Code.INVALID_HOST, Reason.SSRF),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from mudroom.extract.display import Block, BlockKind, Cell
 from mudroom.extract.limits import limit_passed
+from mudroom.model import Limit
 
 __all__ = ["RenderLeaf", "lay_out", "lay_out_table"]
 
@@ -129,7 +130,7 @@ class _Layout:
         self._after_list = ""
         frame.blocks += 1
         if self._left < 0:
-            raise limit_passed("its text is larger than is read")
+            raise limit_passed(Limit.OUTPUT)
 
     def _open_list(self, number: int) -> None:
         frame = self._frames[-1]

@@ -49,6 +49,7 @@ from mudroom.model import (
     ScanReport,
     ScanRequest,
     UntrustedDocument,
+    WarningCode,
 )
 from mudroom.screen import AcceptedDocument, QuarantinedDocument, block_unscanned, decide
 from mudroom.snapshot import KeepRule, PreparedSnapshot, SnapshotInput
@@ -175,7 +176,8 @@ class Intake:
             body=arrival.untrusted_body, source=arrival.source, limits=self._parts.extract_limits
         )
         content = await self._parts.guests.extract(request, site=arrival.site, run_id=trail.facts.run_id)
-        trail.add(warnings=content.warnings)
+        is_empty = not arrival.untrusted_body
+        trail.add(warnings=(*content.warnings, *((WarningCode.EMPTY_BODY,) if is_empty else ())))
         if content.needs_render:
             raise FetchFailed(Code.NEEDS_RENDER, _describe_shell(content))
         return content

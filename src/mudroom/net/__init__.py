@@ -7,6 +7,7 @@ from mudroom.net.interfaces import Interface, list_interfaces
 from mudroom.net.libcurl import HAD_KEY_LOG
 from mudroom.net.limits import NetLimits
 from mudroom.net.nat64 import discover_nat64, find_nat64_prefixes
+from mudroom.net.proxies import list_proxies
 from mudroom.net.resolver import Resolver, ResolverOptions, SystemResolver
 from mudroom.net.transport import Headers, Transport, WireRequest, WireResponse
 
@@ -30,4 +31,5 @@ __all__ = [
     "discover_nat64",
     "find_nat64_prefixes",
     "list_interfaces",
+    "list_proxies",
 ]
