@@ -6,8 +6,9 @@ Markdown and plain text differ in how a leaf is written, not in where its lines 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeVar
 
-from mudroom.extract.display import Block, BlockKind, Cell
+from mudroom.extract.display import Block, BlockKind
 from mudroom.extract.limits import limit_passed
 
 __all__ = ["RenderLeaf", "lay_out", "lay_out_table"]
@@ -33,12 +34,25 @@ def lay_out(blocks: Iterable[Block], render_leaf: RenderLeaf, max_chars: int) ->
     return "\n".join(layout.lines)
 
 
-def lay_out_table(rows: Sequence[Sequence[Cell]]) -> list[list[Cell | None]]:
+class _Spanning(Protocol):
+    """A cell, as far as its place needs it."""
+
+    @property
+    def colspan(self) -> int: ...
+
+    @property
+    def rowspan(self) -> int: ...
+
+
+_SomeCell = TypeVar("_SomeCell", bound=_Spanning)
+
+
+def lay_out_table(rows: Sequence[Sequence[_SomeCell]]) -> list[list[_SomeCell | None]]:
     """Rows of equal meaning by column: spans filled with None, short rows padded while that stays small."""
-    grid: list[list[Cell | None]] = []
+    grid: list[list[_SomeCell | None]] = []
     carried: list[int] = []
     for row in rows:
-        line: list[Cell | None] = []
+        line: list[_SomeCell | None] = []
         for cell in row:
             _fill_carried(line, carried)
             width = max(1, min(cell.colspan, _MAX_SPANNED - len(line)))
@@ -55,7 +69,7 @@ def lay_out_table(rows: Sequence[Sequence[Cell]]) -> list[list[Cell | None]]:
     return grid
 
 
-def _fill_carried(line: list[Cell | None], carried: list[int]) -> None:
+def _fill_carried(line: list[_SomeCell | None], carried: list[int]) -> None:
     """Empty cells where a cell from above reaches down, from where the row stands."""
     while len(line) < len(carried) and carried[len(line)] > 0:
         carried[len(line)] -= 1
