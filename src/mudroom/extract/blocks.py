@@ -10,7 +10,7 @@ from collections.abc import Callable
 from enum import IntEnum, unique
 
 from mudroom.extract.builder import DisplayBuilder
-from mudroom.extract.display import Block, BlockKind, Edge, Mark
+from mudroom.extract.display import Block, BlockKind, Edge, Mark, end_of
 from mudroom.extract.links import LinkCollector
 from mudroom.extract.raised import raise_scripts
 from mudroom.extract.security import SecurityCollector
@@ -44,6 +44,7 @@ _LIST, _ITEM, _LINGERING = Container.LIST, Container.ITEM, Container.LINGERING_I
 _QUOTE, _CELL = Container.QUOTE, Container.CELL
 _HOLDS_ITEMS = frozenset({_LIST, _LINGERING})
 _LINK = Mark.LINK
+_STRONG = end_of(Mark.STRONG)
 _OPEN_ITEM, _OPEN_LIST = BlockKind.OPEN_ITEM, BlockKind.OPEN_LIST
 
 
@@ -72,6 +73,8 @@ class BlockGatherer:
         self.heading = 0
         self.has_scripts = False
         """Whether superscript or subscript stands in the run."""
+        self.is_title_next = False
+        """Whether the next block is the title of a note, which is no heading of the page."""
         self.tables: list[CapturedTable] = []
         self.marks: list[Edge] = []
         """The ends of the marks that last."""
@@ -145,7 +148,11 @@ class BlockGatherer:
             self.has_scripts = bool(marks)
         if self.containers and self.containers[-1] is _LIST:
             self.ensure_item()
-        self.display.inline(parts, raw, self.heading)
+        if self.is_title_next:
+            self.is_title_next = False
+            self.display.inline([_STRONG.partner, *parts, _STRONG], raw)
+        else:
+            self.display.inline(parts, raw, self.heading)
 
     def flush_code(self, language: str) -> None:
         """The run so far becomes verbatim text."""

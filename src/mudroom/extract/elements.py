@@ -8,6 +8,7 @@ from mudroom.extract.blocks import Closer
 from mudroom.extract.cells import caption, cell, input_control, integer, row, select_control, spaced, table
 from mudroom.extract.declarations import judge_declarations
 from mudroom.extract.display import BREAK, Edge, Mark, end_of
+from mudroom.extract.notes import division
 from mudroom.extract.reader import Handler, Handlers, TreeReader, skip
 from mudroom.extract.tags import BLOCKS, HEADINGS, MARKS, VOID_FALLBACKS, pick_language
 from mudroom.extract.tree import Element, Node, XPath
@@ -312,6 +313,7 @@ _LINES = (
 HANDLERS = Handlers(
     visible={
         **dict.fromkeys(BLOCKS, _block),
+        **dict.fromkeys(("div", "aside", "section"), division),
         **dict.fromkeys(HEADINGS, _heading),
         **{tag: end_of(mark) for tag, mark in MARKS.items()},
         **dict.fromkeys(("ul", "ol", "menu", "dir", "dl"), _list),
