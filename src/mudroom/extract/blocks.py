@@ -12,6 +12,7 @@ from enum import IntEnum, unique
 from mudroom.extract.builder import DisplayBuilder
 from mudroom.extract.display import Block, BlockKind, Edge, Mark, end_of
 from mudroom.extract.links import LinkCollector
+from mudroom.extract.numbering import Numbering
 from mudroom.extract.raised import raise_scripts
 from mudroom.extract.security import SecurityCollector
 from mudroom.extract.tables import CapturedTable
@@ -79,6 +80,8 @@ class BlockGatherer:
         self.marks: list[Edge] = []
         """The ends of the marks that last."""
         self.containers: list[Container] = []
+        self.numberings: list[Numbering | None] = []
+        """Of the lists that are open; None where they have bullets."""
         self._visible = Run()
         self._hidden = Run()
         self._run = self._visible
@@ -192,8 +195,8 @@ class BlockGatherer:
         self.containers.pop()
         self.display.close()
 
-    def open_item(self, number: int = -1) -> None:
-        """Begin an item of the innermost list."""
+    def open_item(self, number: int = -1, label: str = "") -> None:
+        """Begin an item of the innermost list; the label is written before its text."""
         self.flush()
         containers = self.containers
         if containers and containers[-1] is _LINGERING:
@@ -201,7 +204,7 @@ class BlockGatherer:
             self.display.close()
         else:
             containers.append(_ITEM)
-        self.display.open(_OPEN_ITEM, number)
+        self.display.open(_OPEN_ITEM, number, label)
 
     def close_item(self) -> None:
         """End an item; it lingers, for what stands in a list between items."""

@@ -86,7 +86,7 @@ class _Line:
         if block.kind is BlockKind.OPEN_LIST:
             self._lists.append(block.number)
         elif block.kind is BlockKind.OPEN_ITEM:
-            marker = self._marker(block.number)
+            marker = block.label or self._marker(block.number)
             self._between = f" {marker} " if self._parts else f"{marker} "
 
     def _marker(self, own_number: int) -> str:
