@@ -6,8 +6,10 @@ import sys
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 
+from mudroom.cli.app import main
 from mudroom.errors import CODES, Code
 from mudroom.settings import SECTIONS, load_settings, setting_fields
 
@@ -50,6 +52,21 @@ def test_every_python_example_can_be_parsed(page: Path) -> None:
     for language, code in FENCE.findall(page.read_text(encoding="utf-8")):
         if language == "python":
             compile(code, str(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+@pytest.mark.parametrize("code", Code, ids=str)
+def test_advice_names_no_command_and_no_setting_that_there_is_not(code: Code) -> None:
+    advice = CODES[code].advice
+    named = set(re.findall(r"\bmudroom ([a-z]+)\b", advice))
+    assert named <= {*main.list_commands(click.Context(main)), "does"}
+    keys = {f"{section}.{field.name}" for section in SECTIONS for field in setting_fields(section)}
+    assert set(re.findall(rf"\b(?:{'|'.join(SECTIONS)})\.[a-z_]+", advice)) <= keys
+
+
+def test_advice_on_a_full_archive_is_what_helps() -> None:
+    assert "archive.max_bytes" in CODES[Code.ARCHIVE_FULL].advice
+    assert "private/archive" in CODES[Code.ARCHIVE_FULL].advice
+    assert not CODES[Code.ARCHIVE_FULL].advice.startswith("Delete runs")
 
 
 def test_every_code_has_facts_and_a_line_in_the_reference() -> None:

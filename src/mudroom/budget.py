@@ -48,11 +48,6 @@ class ByteBudget:
         """Spend bytes that nobody had reserved."""
         self.spent_bytes += used_bytes
 
-    @property
-    def is_exhausted(self) -> bool:
-        """Whether nothing is left, even when all reservations were given back."""
-        return self.spent_bytes >= self.max_total_bytes
-
     def _settle(self, reserved: int, used: int) -> None:
         self.reserved_bytes -= reserved
         self.spent_bytes += min(used, reserved)

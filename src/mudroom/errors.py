@@ -293,7 +293,9 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
             "The scanner did not finish, so the page is withheld; run mudroom doctor.",
         ),
         Code.SNAPSHOT_CORRUPT: CodeFacts(
-            Reason.STORE, False, "The archive is damaged at this record; restore it from a copy."
+            Reason.STORE,
+            False,
+            "What lies there is damaged or not ours; put a copy that is whole in its place, or name another workspace.",
         ),
         Code.SNAPSHOT_MISSING: CodeFacts(Reason.STORE, False, "This workspace holds no such record."),
         Code.SNAPSHOT_MISMATCH: CodeFacts(
@@ -303,7 +305,10 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
             Reason.STORE, True, "Check that the workspace can be read and written."
         ),
         Code.ARCHIVE_FULL: CodeFacts(
-            Reason.STORE, False, "Delete runs you no longer need, or raise archive.max_bytes."
+            Reason.STORE,
+            False,
+            "Raise archive.max_bytes, or move private/archive of the workspace away and begin a new one; "
+            "deleting runs frees nothing of it.",
         ),
         Code.NO_SPACE: CodeFacts(Reason.STORE, True, "Free disk space in the workspace."),
         Code.INVALID_REFERENCE: CodeFacts(

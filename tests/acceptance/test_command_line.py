@@ -295,7 +295,7 @@ def test_ctrl_c_leaves_a_valid_partial_manifest(mudroom: CommandLine) -> None:
     assert mudroom("runs", "@last", "--json").json() == manifest
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_open_and_download_are_cancelled_without_a_trace(
     mudroom: CommandLine, site: SiteServer, number: signal.Signals
 ) -> None:

@@ -45,7 +45,7 @@ def begin(program: Program, site: SiteServer, *more: str) -> subprocess.Popen[by
     return process
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_crawl_that_is_interrupted_leaves_a_valid_manifest_and_no_process(
     program: Program, number: signal.Signals
 ) -> None:

@@ -18,7 +18,8 @@ import pytest
 from tests.corpus.documents import SECRET, VERSIONS, decided, finding
 
 from mudroom.corpus import FileCorpus
-from mudroom.errors import Code, MudroomError
+from mudroom.corpus.files import enter_private
+from mudroom.errors import Code, MudroomError, StoreFailed
 from mudroom.model import CrawlState, RunKind, Severity
 from mudroom.screen import WarnHandling
 from mudroom.snapshot import FileSnapshotStore, SnapshotInput, SourceKind, rebuild_index
@@ -407,6 +408,71 @@ async def test_links_in_a_run_are_not_followed(tmp_path: Path) -> None:
     folder.symlink_to(tmp_path / "run", target_is_directory=True)
     assert await _code(corpus.read_manifest(run.run_id)) is Code.SNAPSHOT_CORRUPT
     await corpus.aclose()
+
+
+@pytest.mark.parametrize("name", ["runs", "private", "private/state", "private/state/runs"])
+async def test_a_link_on_the_way_down_is_refused_and_nothing_lands_behind_it(
+    tmp_path: Path, name: str
+) -> None:
+    outside, workspace = tmp_path / "outside", tmp_path / "workspace"
+    outside.mkdir(mode=0o755)
+    link = workspace / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside, target_is_directory=True)
+    corpus = FileCorpus(workspace, VERSIONS)
+    assert await _code(corpus.begin_run(RunKind.CRAWL, "https://example.org/", {})) is Code.SNAPSHOT_CORRUPT
+    if name == "runs":
+        assert await _code(corpus.list_runs()) is Code.SNAPSHOT_CORRUPT
+    assert (_listed(outside), outside.stat().st_mode & 0o777) == ([], 0o755)
+    await corpus.aclose()
+
+
+async def test_a_run_behind_a_link_is_not_read(tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    corpus = FileCorpus(workspace, VERSIONS)
+    run = await corpus.begin_run(RunKind.CRAWL, "https://example.org/", {})
+    await run.finish(CrawlState.COMPLETE)
+    (workspace / "runs").rename(tmp_path / "moved")
+    (workspace / "runs").symlink_to(tmp_path / "moved", target_is_directory=True)
+    assert await _code(corpus.read_manifest(run.run_id)) is Code.SNAPSHOT_CORRUPT
+    await corpus.aclose()
+
+
+async def test_a_private_folder_that_was_open_to_others_is_closed_to_them(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("private", "private/state", "private/state/runs")]
+    for folder in folders:
+        folder.mkdir()
+        folder.chmod(0o777)
+    corpus = FileCorpus(tmp_path, VERSIONS)
+    await corpus.begin_run(RunKind.CRAWL, "https://example.org/", {})
+    await corpus.aclose()
+    assert {folder.stat().st_mode & 0o777 for folder in folders} == {0o700}
+
+
+def test_a_private_folder_of_somebody_else_is_refused_when_it_is_open_to_others(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder away")
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private").chmod(0o777)
+    os.chown(tmp_path / "private", 12345, 12345)
+    tmp_path.chmod(0o755)
+    top = os.open(tmp_path, os.O_RDONLY)
+    os.seteuid(54321)
+    try:
+        with pytest.raises(StoreFailed, match="belongs to somebody else"):
+            enter_private("private", within=top)
+    finally:
+        os.seteuid(0)
+        os.close(top)
+
+
+async def test_an_archive_whose_folder_lies_behind_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "private").symlink_to("outside", target_is_directory=True)
+    store = FileSnapshotStore(tmp_path / "private" / "archive")
+    assert await _code(store.put(_page("a", b"hello"))) is Code.SNAPSHOT_CORRUPT
+    assert _listed(tmp_path / "outside") == []
+    await store.aclose()
 
 
 def _listed(folder: Path) -> list[Path]:

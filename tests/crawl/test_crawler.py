@@ -12,6 +12,7 @@ from mudroom.errors import Code, InvalidConfig, StoreFailed
 from mudroom.model import CrawlState, Link, OutcomeKind, PageState
 
 A = "http://a.example"
+LOCAL = "http://127.0.0.1:8000"
 FAST: dict[str, Any] = {"delay_seconds": 0}
 
 
@@ -265,6 +266,18 @@ async def test_a_person_who_stops_a_crawl_still_gets_its_manifest(bench: Any) ->
     assert manifest["state"] == "CANCELLED"
 
 
+@pytest.mark.parametrize("steps", range(12))
+async def test_a_person_who_says_so_twice_gets_the_manifest_all_the_same(bench: Any, steps: int) -> None:
+    bench.intake.site = list_site(bench, 3, seconds=50)
+    work = asyncio.create_task(bench.make_crawler().crawl_to_end(f"{A}/", CrawlPolicy(delay_seconds=0)))
+    await bench.intake.third_request.wait()
+    work.cancel()
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    work.cancel()
+    assert (await work)["state"] == "CANCELLED"
+
+
 async def test_a_fault_of_ours_costs_one_page_and_is_told_without_its_text(
     bench: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -311,14 +324,19 @@ async def test_the_delay_lies_between_the_starts_of_requests_to_one_host(bench: 
     assert [round(later - earlier, 6) for earlier, later in pairwise(moments)] == [2] * 5
 
 
-async def test_an_origin_opened_by_the_operator_is_not_waited_for(bench: Any) -> None:
-    local = "http://127.0.0.1:8000"
-    site = {f"{local}/": bench.page(links=("/1", "/2", "/3"), seconds=0)}
-    site |= {f"{local}/{n}": bench.page(seconds=0) for n in (1, 2, 3)}
-    await bench.crawl(site, f"{local}/")
+@pytest.mark.parametrize(
+    ("seed", "asked", "kept"),
+    [(A, None, 1), (LOCAL, None, 0), (A, 0, 0), (LOCAL, 0, 0), (A, 2, 2), (LOCAL, 2, 2)],
+    ids=str,
+)
+async def test_only_where_no_delay_was_asked_for_an_origin_of_the_operators_has_none(
+    bench: Any, seed: str, asked: float | None, kept: float
+) -> None:
+    site = {f"{seed}/": bench.page(links=("/1", "/2", "/3"), seconds=0)}
+    site |= {f"{seed}/{n}": bench.page(seconds=0) for n in (1, 2, 3)}
+    await bench.crawl(site, f"{seed}/", delay_seconds=asked)
     moments = [moment for moment, _ in bench.intake.starts]
-    assert len(moments) == 4
-    assert moments[-1] == moments[0]
+    assert [round(later - earlier, 6) for earlier, later in pairwise(moments)] == [kept] * 3
 
 
 @pytest.mark.parametrize(("asked", "kept"), [(7, 7), (3600, 30), (0.5, 2)])
@@ -340,6 +358,33 @@ async def test_a_host_that_asks_for_a_pause_gets_it_within_bounds(
     await bench.crawl(site, concurrency=1, **FAST)
     moments = [moment for moment, _ in bench.intake.starts]
     assert moments[2] - moments[1] == kept
+
+
+async def test_a_pause_asked_for_behind_a_redirect_is_that_of_the_host_which_asked(bench: Any) -> None:
+    b = "http://b.example"
+    site = {
+        f"{A}/": bench.page(links=("/0", "/1", f"{b}/y"), seconds=0),
+        f"{A}/0": bench.page(redirect=f"{b}/x", seconds=0),
+        f"{b}/x": bench.page(kind=OutcomeKind.FAILED, status=429, retry_after=30, seconds=0),
+        f"{A}/1": bench.page(seconds=0),
+        f"{b}/y": bench.page(seconds=0),
+    }
+    await bench.crawl(site, same_host=False, concurrency=1, **FAST)
+    starts = {url: moment for moment, url in bench.intake.starts}
+    assert starts[f"{A}/1"] - starts[f"{b}/x"] == 0
+    assert starts[f"{b}/y"] - starts[f"{b}/x"] == 30
+
+
+async def test_a_redirect_away_from_the_operators_own_origin_waits_as_other_hosts_are_waited_for(
+    bench: Any,
+) -> None:
+    b = "http://b.example"
+    site = {f"{LOCAL}/": bench.page(links=("/0", "/1"), seconds=0)}
+    site |= {f"{LOCAL}/{n}": bench.page(redirect=f"{b}/{n}", seconds=0) for n in (0, 1)}
+    site |= {f"{b}/{n}": bench.page(seconds=0) for n in (0, 1)}
+    await bench.crawl(site, f"{LOCAL}/", same_host=False)
+    starts = {url: moment for moment, url in bench.intake.starts}
+    assert abs(starts[f"{b}/1"] - starts[f"{b}/0"]) == 1
 
 
 async def test_pauses_double_while_a_host_keeps_refusing(bench: Any) -> None:

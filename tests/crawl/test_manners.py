@@ -93,3 +93,25 @@ def test_idle_hosts_are_forgotten() -> None:
     for number in range(5000):
         greeted(manners, f"host-{number}", now=float(number), delay=1.0)
     assert len(manners) < 600
+
+
+def test_a_host_that_only_a_redirect_asks_is_remembered_until_that_has_ended() -> None:
+    manners = HostManners(8, 4)
+    manners.book_hop("b", 0.0, 0.0)
+    for number in range(256):
+        greeted(manners, f"host-{number}", now=1.0)
+    manners.set_crawl_delay("b", 20.0)
+    assert manners.count_open("b", 19.9) is None
+    assert manners.count_open("b", 20.0) == 0
+    manners.end_hop("b")
+    for number in range(256):
+        greeted(manners, f"host-{number}", now=21.0)
+    assert len(manners) < 256
+
+
+def test_a_host_of_which_nothing_is_known_can_still_ask_for_a_pause() -> None:
+    manners = HostManners(8, 4)
+    manners.note_answer("b")
+    manners.set_crawl_delay("b", 20.0)
+    manners.note_refusal("b", 0.0, 30.0)
+    assert manners.next_moment(0.0) == 30.0

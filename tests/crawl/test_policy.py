@@ -18,7 +18,7 @@ def test_the_defaults_are_those_of_the_plan_and_without_fault() -> None:
         8,
         4,
     )
-    assert (policy.delay_seconds, policy.max_duration_seconds) == (1, 1800)
+    assert (policy.delay_seconds, policy.max_duration_seconds) == (None, 1800)
     assert (policy.max_page_bytes, policy.max_total_bytes) == (10 << 20, 500 << 20)
 
 

@@ -347,6 +347,28 @@ KEEPS = [
 ]
 
 
+NO_SNIFF = [
+    ("none", (), False),
+    ("as it is written", (("X-Content-Type-Options", "nosniff"),), True),
+    ("case and space", (("x-content-type-options", " NoSniff "),), True),
+    ("the first of a list", (("X-Content-Type-Options", "nosniff, x"),), True),
+    ("the first line", (("X-Content-Type-Options", "x"), ("X-Content-Type-Options", "nosniff")), False),
+    ("another value", (("X-Content-Type-Options", "no"),), False),
+]
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"), [row[1:] for row in NO_SNIFF], ids=[row[0] for row in NO_SNIFF]
+)
+async def test_a_page_that_forbids_sniffing_is_read_as_it_was_declared(
+    headers: tuple[tuple[str, str], ...], expected: bool
+) -> None:
+    house = PaperHouse({SITE: PaperAnswer(body=b"text", headers=headers)})
+    await take(house)
+    [extract] = house.guests.extracted
+    assert extract.source.no_sniff is expected
+
+
 @pytest.mark.parametrize(("keep", "severity", "is_kept"), KEEPS)
 async def test_the_archive_keeps_what_the_rule_says(
     keep: KeepRule, severity: Severity, is_kept: bool

@@ -239,7 +239,6 @@ def test_a_blocked_document_has_no_field_that_holds_page_text() -> None:
         "final_url",
         "code",
         "reason",
-        "max_severity",
         "finding_ids",
         "scanner_version",
         "source_ref",
@@ -255,7 +254,7 @@ def test_quarantined_and_blocked_documents_have_no_links_and_cannot_be_exposed()
 
 def test_an_unscanned_document_is_blocked_with_the_code_that_was_given() -> None:
     blocked = block_unscanned(build_document())
-    assert (blocked.code, blocked.finding_ids, blocked.max_severity) == (Code.SCANNER_FAILURE, (), None)
+    assert (blocked.code, blocked.finding_ids) == (Code.SCANNER_FAILURE, ())
     assert block_unscanned(build_document(), Code.GUEST_TIMEOUT).code is Code.GUEST_TIMEOUT
 
 

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import io
 import os
+import shutil
 import sqlite3
 import stat
 from pathlib import Path
@@ -370,6 +371,16 @@ async def test_the_limit_holds_for_all_writers_together(root: Path, open_store: 
     assert 0 < len(refused) < len(answers)
     assert set(refused) == {Code.ARCHIVE_FULL}
     assert sum(path.stat().st_size for path in _segments(root)) <= limit
+
+
+async def test_a_full_archive_that_is_moved_away_makes_room(root: Path, open_store: OpenStore) -> None:
+    store = open_store(max_bytes=5_000)
+    assert await _code(store.put(page("big", os.urandom(9_000)))) is Code.ARCHIVE_FULL
+    await store.put(page("a", os.urandom(3_000)))
+    assert await _code(store.put(page("b", os.urandom(3_000)))) is Code.ARCHIVE_FULL
+    await store.aclose()
+    shutil.move(root, root.with_name("old"))
+    await open_store(max_bytes=5_000).put(page("b", os.urandom(3_000)))
 
 
 async def test_a_record_over_the_record_limit_is_refused_alone(open_store: OpenStore) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import stat
 import tempfile
 from dataclasses import dataclass
 from enum import StrEnum, unique
@@ -85,7 +87,23 @@ def _check_workspace(workspace: Path) -> Check:
         )
     free = os.statvfs(existing)
     gib = free.f_bavail * free.f_frsize / 1024**3
+    shared = [path for path in (workspace, workspace / "runs") if _is_written_by_others(path)]
+    if shared:
+        names = " and ".join(map(str, shared))
+        return Check(
+            name="workspace",
+            state=CheckState.WEAKER,
+            detail=f"other users can write {names}, and so change what was scanned",
+            fix=f"chmod go-w {' '.join(map(shlex.quote, map(str, shared)))}",
+        )
     return Check(name="workspace", state=CheckState.OK, detail=f"{workspace}, {gib:.1f} GiB free")
+
+
+def _is_written_by_others(folder: Path) -> bool:
+    try:
+        return bool(folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+    except OSError:
+        return False
 
 
 def _check_proxies() -> Check:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mudroom.clock import Clock, SystemClock, format_time
-from mudroom.corpus.file_sink import FileSink, runs_folder
-from mudroom.corpus.files import map_faults
+from mudroom.corpus.file_sink import RUNS_FOLDER, FileSink
+from mudroom.corpus.files import map_faults, open_below
 from mudroom.corpus.manifest import ManifestHead, summarise_damaged
 from mudroom.corpus.naming import is_run_id, newest_first, resolve_name
 from mudroom.corpus.reading import read_manifest, read_metadata, read_run_summary, read_stored
@@ -68,7 +68,7 @@ class FileCorpus:
 
     def _begin_now(self, head: ManifestHead) -> tuple[RunRecorder, FileSink]:
         sink = FileSink(self._workspace, head.run_id)
-        folder = runs_folder(self._workspace) / head.run_id
+        folder = self._workspace / RUNS_FOLDER / head.run_id
         run = RunRecorder(head, sink, self._clock, self._do, folder)
         is_begun = False
         try:
@@ -118,9 +118,13 @@ class FileCorpus:
             raise StoreFailed(Code.STORE_UNAVAILABLE, "the workspace was closed")
 
     def _run_ids(self) -> list[str]:
-        folder = runs_folder(self._workspace)
         with map_faults(self._workspace), suppress(FileNotFoundError):
-            return [path.name for path in folder.iterdir() if is_run_id(path.name)]
+            folder = open_below(self._workspace, RUNS_FOLDER)
+            try:
+                names = os.listdir(folder)  # noqa: PTH208 - of the folder itself, whatever stands at its path
+            finally:
+                os.close(folder)
+            return [name for name in names if is_run_id(name)]
         return []
 
     def _list_now(self, limit: int) -> list[RunSummary]:

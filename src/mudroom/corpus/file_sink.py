@@ -8,24 +8,30 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from mudroom.corpus.files import make_folder, map_faults, open_folder, read_file, write_file
+from mudroom.corpus.files import (
+    enter_folder,
+    enter_private,
+    enter_workspace,
+    map_faults,
+    open_folder,
+    read_file,
+    write_file,
+)
 from mudroom.corpus.journal import FileJournal
 from mudroom.corpus.sink import JournalName
 
-__all__ = ["FileSink", "journal_folder", "journal_name", "runs_folder"]
+__all__ = ["JOURNAL_FOLDERS", "RUNS_FOLDER", "FileSink", "journal_name"]
+
+RUNS_FOLDER = "runs"
+"""Where the runs of a workspace lie."""
+JOURNAL_FOLDERS = ("private", "state", "runs")
+"""Where the journals of runs that last, or were killed, lie."""
 
 _OPEN_FOLDERS = ("pages", "metadata", "security")
 _PRIVATE_FOLDER = "quarantine"
-
-
-def runs_folder(workspace: Path) -> Path:
-    """Where the runs of a workspace lie."""
-    return workspace / "runs"
-
-
-def journal_folder(workspace: Path) -> Path:
-    """Where the journals of runs that last, or were killed, lie."""
-    return workspace / "private" / "state" / "runs"
+# Folders that are held beside those of the run; no path of a run's file has such a name.
+_RUNS = "/runs"
+_JOURNALS = "/journals"
 
 
 def journal_name(run_id: str, journal: JournalName) -> str:
@@ -36,37 +42,40 @@ def journal_name(run_id: str, journal: JournalName) -> str:
 class FileSink:
     """The files of one run; folders are held open, so that nothing swapped for a link is written through.
 
+    They are opened one below the other from the workspace down, so that no link among them is either.
+
     Pages are not synced one by one: what a loss of power takes of them is noticed by its digest when it is
     read. Manifest and journals are, at each checkpoint.
     """
 
     def __init__(self, workspace: Path, run_id: str) -> None:
         self._workspace = workspace
-        self._run = runs_folder(workspace) / run_id
+        self._run_id = run_id
         self._folders: dict[str, int] = {}
         self._journals: dict[JournalName, FileJournal] = {}
         is_made = False
         try:
             with map_faults(workspace):
-                self._make_all(run_id)
+                self._make_all()
             is_made = True
         finally:
             if not is_made:
                 self.discard()
 
-    def _make_all(self, run_id: str) -> None:
-        make_folder(self._workspace, 0o700)
-        make_folder(runs_folder(self._workspace), 0o755)
-        make_folder(self._workspace / "private", 0o700)
-        make_folder(journal_folder(self._workspace), 0o700)
-        self._run.mkdir(mode=0o755)
-        self._folders[""] = open_folder(self._run)
+    def _make_all(self) -> None:
+        workspace = enter_workspace(self._workspace)
+        try:
+            self._folders[_JOURNALS] = _enter_journals(workspace)
+            self._folders[_RUNS] = enter_folder(RUNS_FOLDER, 0o755, within=workspace)
+        finally:
+            os.close(workspace)
+        os.mkdir(self._run_id, 0o755, dir_fd=self._folders[_RUNS])
+        self._folders[""] = open_folder(self._run_id, within=self._folders[_RUNS])
         for name in _OPEN_FOLDERS:
             self._make(name, 0o755)
-        self._folders["journals"] = open_folder(journal_folder(self._workspace))
         for journal in JournalName:
-            name = journal_name(run_id, journal)
-            self._journals[journal] = FileJournal(self._folders["journals"], name)
+            name = journal_name(self._run_id, journal)
+            self._journals[journal] = FileJournal(self._folders[_JOURNALS], name)
 
     def put(self, path: str, content: bytes) -> None:
         """A file of the run's folder, there at once and whole."""
@@ -110,11 +119,10 @@ class FileSink:
 
     def discard(self) -> None:
         """Take back a run that could not begin: what was made of it is removed as far as it can be."""
-        is_made = "" in self._folders
+        if "" in self._folders:
+            shutil.rmtree(self._run_id, ignore_errors=True, dir_fd=self._folders[_RUNS])
         with suppress(OSError):
             self._let_go()
-        if is_made:
-            shutil.rmtree(self._run, ignore_errors=True)
 
     def _let_go(self, *, keeps_journals: bool = False) -> None:
         journals, folders = list(self._journals.values()), list(self._folders.values())
@@ -140,3 +148,16 @@ class FileSink:
                 self._make(folder, 0o700)
             mode = 0o600 if folder == _PRIVATE_FOLDER else 0o644
             write_file(self._folders[""], self._folders[folder], name, pieces, mode=mode, is_synced=is_synced)
+
+
+def _enter_journals(workspace: int) -> int:
+    """A descriptor of the folder of journals; each folder on the way is closed to others."""
+    descriptor = workspace
+    for name in JOURNAL_FOLDERS:
+        above = descriptor
+        try:
+            descriptor = enter_private(name, within=above)
+        finally:
+            if above != workspace:
+                os.close(above)
+    return descriptor

@@ -6,16 +6,26 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mudroom.errors import Code, StoreFailed
 
-__all__ = ["make_folder", "map_faults", "open_folder", "read_file", "write_file"]
+__all__ = [
+    "enter_folder",
+    "enter_private",
+    "enter_workspace",
+    "map_faults",
+    "open_below",
+    "open_folder",
+    "read_file",
+    "write_file",
+]
 
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _NOT_WHAT_IT_WAS = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENXIO})
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_TOP = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -48,11 +58,59 @@ def _of_system(fault: OSError, workspace: Path) -> StoreFailed:
     )
 
 
-def make_folder(path: Path, mode: int) -> None:
-    """The folder, made with this mode unless something stands there; its parents as private as a home."""
-    if not os.path.lexists(path):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.mkdir(mode=mode, exist_ok=True)
+def enter_workspace(workspace: Path) -> int:
+    """A descriptor of the workspace, made unless something stands there; its parents as private as a home.
+
+    The workspace is named by a person and may be a link; nothing below it is ever followed. Raises OSError.
+    """
+    if not os.path.lexists(workspace):
+        workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return os.open(workspace, _TOP)
+
+
+def enter_folder(name: str, mode: int, *, within: int) -> int:
+    """A descriptor of a folder, made with this mode unless something stands there. Raises OSError."""
+    with suppress(FileExistsError):
+        os.mkdir(name, mode, dir_fd=within)
+    return open_folder(name, within=within)
+
+
+def enter_private(name: str, *, within: int) -> int:
+    """As `enter_folder`, and it is closed to others, also where it was open to them.
+
+    Raises: OSError; StoreFailed STORE_UNAVAILABLE where it is somebody else's, so that we cannot close it.
+    """
+    descriptor = enter_folder(name, 0o700, within=within)
+    is_closed = False
+    try:
+        if os.fstat(descriptor).st_mode & 0o077:
+            os.fchmod(descriptor, 0o700)
+        is_closed = True
+    except PermissionError as fault:
+        raise StoreFailed(
+            Code.STORE_UNAVAILABLE,
+            f"the folder {name} of the workspace is open to others and belongs to somebody else; "
+            "take it over, or name another workspace with --workspace",
+        ) from fault
+    finally:
+        if not is_closed:
+            os.close(descriptor)
+    return descriptor
+
+
+def open_below(workspace: Path, *names: str) -> int:
+    """A descriptor of the folder that the names lead to, of which none is followed if it is a link.
+
+    Raises: OSError.
+    """
+    descriptor = os.open(workspace, _TOP)
+    for name in names:
+        above = descriptor
+        try:
+            descriptor = open_folder(name, within=above)
+        finally:
+            os.close(above)
+    return descriptor
 
 
 def open_folder(name: str | Path, *, within: int | None = None) -> int:

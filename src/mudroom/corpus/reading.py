@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mudroom.corpus.file_sink import journal_folder, journal_name, runs_folder
-from mudroom.corpus.files import map_faults, open_folder, read_file
+from mudroom.corpus.file_sink import JOURNAL_FOLDERS, RUNS_FOLDER, journal_name
+from mudroom.corpus.files import map_faults, open_below, open_folder, read_file
 from mudroom.corpus.journal import JournalLeft, read_journal
 from mudroom.corpus.manifest import HEAD_BYTES, Totals, read_summary
 from mudroom.corpus.naming import is_run_id, run_not_found
@@ -68,9 +68,10 @@ def read_manifest(workspace: Path, run_id: str) -> dict[str, Any]:
 
 def _read_pages_journal(workspace: Path, run_id: str) -> JournalLeft | None:
     with map_faults(workspace):
-        if not os.path.lexists(journal_folder(workspace)):
+        try:
+            journals = open_below(workspace, *JOURNAL_FOLDERS)
+        except FileNotFoundError:
             return None
-        journals = open_folder(journal_folder(workspace))
         try:
             return read_journal(journals, journal_name(run_id, JournalName.PAGES))
         finally:
@@ -158,7 +159,7 @@ def _run_folder(workspace: Path, run_id: str) -> Iterator[int]:
         raise run_not_found()
     with map_faults(workspace):
         try:
-            descriptor = open_folder(runs_folder(workspace) / run_id)
+            descriptor = open_below(workspace, RUNS_FOLDER, run_id)
         except FileNotFoundError as missing:
             raise run_not_found() from missing
         try:

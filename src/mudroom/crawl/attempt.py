@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from mudroom.address import ExceptionScope, ParsedUrl, canonical_key
 from mudroom.budget import Reservation
@@ -24,6 +25,8 @@ class Attempt:
     entry: FrontierEntry
     number: int
     reservation: Reservation
+    hop_hosts: list[str] = field(default_factory=list)
+    """The hosts that its redirects asked."""
 
     @property
     def is_seed(self) -> bool:
@@ -46,7 +49,7 @@ class HopWatch:
     robots: RobotsReader
     clock: Clock
     sleep: Sleep
-    delay_seconds: float
+    choose_delay: Callable[[str], float]
     own_keys: set[str]
 
     async def __call__(self, url: ParsedUrl, scope: ExceptionScope) -> None:
@@ -84,7 +87,8 @@ class HopWatch:
 
     async def _wait_turn(self, url: ParsedUrl) -> None:
         now = self.clock.monotonic()
-        start = self.manners.book_hop(url.authority, now, self.delay_seconds)
+        start = self.manners.book_hop(url.authority, now, self.choose_delay(url.origin))
+        self.attempt.hop_hosts.append(url.authority)
         if start > now:
             await self.sleep(start - now)
 

@@ -63,15 +63,17 @@ class Crawler:
     async def crawl_to_end(self, untrusted_seed: str, policy: CrawlPolicy | None = None) -> dict[str, Any]:
         """As `crawl`, but cancelling the task is a person's word to stop: the manifest is still the result.
 
-        Raises: InvalidConfig.
+        However often the task is cancelled: nothing is fetched after the first time, and what is left to do
+        is the record. Raises: InvalidConfig.
         """
         cancel = CancelToken()
         work = asyncio.ensure_future(self.crawl(untrusted_seed, policy, cancel=cancel))
-        try:
-            return await asyncio.shield(work)
-        except asyncio.CancelledError:
-            cancel.cancel()
-            return await work
+        while not work.done():
+            try:
+                await asyncio.wait({work})
+            except asyncio.CancelledError:
+                cancel.cancel()
+        return work.result()
 
     async def _recover(
         self, run_id: str, seed: Seed, policy: CrawlPolicy, started_at: datetime, error: MudroomError

@@ -7,7 +7,8 @@ Rules, per host:
   503, the pause that the host asked for;
 - one of the crawl's slots is left to other hosts as soon as there are any.
 
-State is kept for hosts in use only; a host without an open request whose waits are over is forgotten.
+State is kept for hosts in use only; a host without an open request, or a redirect on its way to it, whose
+waits are over is forgotten.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _SWEEP_EVERY = 256
 @dataclass(slots=True)
 class _Host:
     open_requests: int = 0
+    open_hops: int = 0
     last_start: float = float("-inf")
     next_start: float = float("-inf")
     crawl_delay_seconds: float = 0.0
@@ -76,21 +78,26 @@ class HostManners:
         state.is_known = True
 
     def book_hop(self, host: str, now: float, delay_seconds: float) -> float:
-        """When a redirect may ask this host; the start is booked."""
+        """When a redirect may ask this host; the start is booked, and the host remembered until `end_hop`."""
         state = self._hosts.setdefault(host, _Host())
+        state.open_hops += 1
         start = max(now, state.next_start)
         self._book(state, start, delay_seconds)
         return start
 
+    def end_hop(self, host: str) -> None:
+        """Note that what a redirect began at this host has ended."""
+        self._hosts[host].open_hops -= 1
+
     def set_crawl_delay(self, host: str, seconds: float) -> None:
         """Honour a robots.txt's Crawl-delay, within bounds, from the last start on."""
-        state = self._hosts[host]
+        state = self._hosts.setdefault(host, _Host())
         state.crawl_delay_seconds = min(max(seconds, 0.0), CRAWL_DELAY_MAX_SECONDS)
         state.next_start = max(state.next_start, state.last_start + state.crawl_delay_seconds)
 
     def note_refusal(self, host: str, now: float, retry_after_seconds: float | None) -> None:
         """Pause a host that answered 429 or 503: as long as it asked for, within bounds."""
-        state = self._hosts[host]
+        state = self._hosts.setdefault(host, _Host())
         pause = (
             _FIRST_PAUSE_SECONDS * 2**state.refusals if retry_after_seconds is None else retry_after_seconds
         )
@@ -99,7 +106,8 @@ class HostManners:
 
     def note_answer(self, host: str) -> None:
         """Forget the refusals of a host that answers again."""
-        self._hosts[host].refusals = 0
+        if host in self._hosts:
+            self._hosts[host].refusals = 0
 
     def next_moment(self, now: float) -> float | None:
         """The next moment at which a host that must be waited for may be asked, or None."""
@@ -124,5 +132,5 @@ class HostManners:
     def _sweep(self, now: float) -> None:
         """Forget hosts of which nothing needs to be remembered."""
         for host, state in tuple(self._hosts.items()):
-            if state.open_requests == 0 and state.next_start <= now:
+            if state.open_requests == state.open_hops == 0 and state.next_start <= now:
                 del self._hosts[host]

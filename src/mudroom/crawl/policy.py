@@ -61,8 +61,9 @@ class CrawlPolicy:
     """Pages on their way in at one time; 32 at most."""
     per_host_concurrency: int = 4
     """Of them, to one host."""
-    delay_seconds: float = 1.0
-    """From one request's start to the next one's, per host; 0 for origins in egress.allow_origins."""
+    delay_seconds: float | None = None
+    """From one request's start to the next one's, per host; none given: 1, and 0 for origins in
+    egress.allow_origins."""
     max_page_bytes: int = 10 * _MIB
     """Of one page's body as received."""
     max_total_bytes: int = 500 * _MIB
@@ -131,10 +132,6 @@ _WHOLE_NUMBERS = (
     ("max_page_bytes", 1, _MAX_BYTES),
     ("max_total_bytes", 1, _MAX_BYTES),
 )
-_NUMBERS = (
-    ("delay_seconds", 0, _MAX_DELAY_SECONDS),
-    ("max_duration_seconds", 0, _MAX_DURATION_SECONDS),
-)
 
 
 def _list_faults(policy: CrawlPolicy) -> Iterator[str]:
@@ -144,8 +141,9 @@ def _list_faults(policy: CrawlPolicy) -> Iterator[str]:
         yield from _judge_whole(
             "max_frontier", policy.max_frontier, 1, _FRONTIER_PER_PAGE * _MAX_PAGES_CEILING
         )
-    for name, low, high in _NUMBERS:
-        yield from _judge_number(name, getattr(policy, name), low, high)
+    if policy.delay_seconds is not None:
+        yield from _judge_number("delay_seconds", policy.delay_seconds, 0, _MAX_DELAY_SECONDS)
+    yield from _judge_number("max_duration_seconds", policy.max_duration_seconds, 0, _MAX_DURATION_SECONDS)
     for name in ("same_host", "follow_nofollow"):
         if not isinstance(getattr(policy, name), bool):
             yield f"{name} is {getattr(policy, name)!r}; expected true or false"

@@ -193,6 +193,8 @@ class CrawlRun:
         for task in [task for task in self._in_flight if task.done()]:
             attempt = self._in_flight.pop(task)
             self._manners.end(attempt.entry.host)
+            for host in attempt.hop_hosts:
+                self._manners.end_hop(host)
             error = asyncio.CancelledError() if task.cancelled() else task.exception()
             if error is not None:
                 await self._record_fault(attempt, error)
@@ -234,7 +236,9 @@ class CrawlRun:
             )
 
     def _mind_host(self, attempt: Attempt, facts: PageFacts) -> None:
-        host = attempt.entry.host
+        # Behind redirects another host than the asked one may have answered.
+        final = parse_url(facts.final_url or "")
+        host = attempt.entry.host if final is None else final.authority
         if facts.http_status in _REFUSALS:
             self._manners.note_refusal(host, self._parts.clock.monotonic(), facts.retry_after_seconds)
         elif facts.http_status is not None:

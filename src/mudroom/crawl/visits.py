@@ -16,6 +16,8 @@ __all__ = ["VisitPlanner"]
 
 _MAX_REDIRECTS = 5
 """Within a crawl (decision 3)."""
+_DELAY_SECONDS = 1.0
+"""Where none was asked for."""
 
 
 class VisitPlanner:
@@ -39,12 +41,16 @@ class VisitPlanner:
         self._robots = robots
         self._robots_note = "allowed" if policy.robots is RobotsMode.OBEY else "ignored"
         self._free_origins = frozenset(
-            url.origin for origin in parts.egress.allow_origins if (url := parse_url(origin.name)) is not None
+            url.origin
+            for origin in parts.egress.current().allow_origins
+            if (url := parse_url(origin.name)) is not None
         )
 
     def choose_delay(self, origin: str) -> float:
-        """The seconds between two starts; none for the operator's own origins."""
-        return 0.0 if origin in self._free_origins else self._policy.delay_seconds
+        """The seconds between two starts: those that were asked for, else none for the operator's own origins."""
+        if self._policy.delay_seconds is not None:
+            return self._policy.delay_seconds
+        return 0.0 if origin in self._free_origins else _DELAY_SECONDS
 
     def plan(self, attempt: Attempt, reach: Reach) -> PageRequest:
         """The request for an attempt."""
@@ -73,7 +79,7 @@ class VisitPlanner:
             robots=self._robots,
             clock=self._parts.clock,
             sleep=self._parts.sleep,
-            delay_seconds=self.choose_delay(attempt.entry.origin),
+            choose_delay=self.choose_delay,
             own_keys=set(),
         )
 

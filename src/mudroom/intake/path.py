@@ -71,7 +71,7 @@ class Intake:
         )
         try:
             trail.enter(PageState.VALIDATING)
-            judged = self._judge(request, trail)
+            judged = await self._judge(request, trail)
             trail.enter(PageState.FETCHING)
             fetched = await self._fetch(request, judged, trail)
             snapshot = snapshot_page(fetched, trail.facts, self._parts.clock.now())
@@ -114,8 +114,10 @@ class Intake:
 
     # The stages, in order.
 
-    def _judge(self, request: PageRequest, trail: Trail) -> AllowedUrl:
-        verdict = judge_url(request.untrusted_url, self._parts.egress, request.scope, base=request.base)
+    async def _judge(self, request: PageRequest, trail: Trail) -> AllowedUrl:
+        egress = self._parts.egress
+        await egress.refresh()
+        verdict = judge_url(request.untrusted_url, egress.current(), request.scope, base=request.base)
         if not isinstance(verdict, AllowedUrl):
             raise EgressRefused(verdict.code, verdict.message)
         trail.add(requested_url=verdict.url.href)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mudroom.errors import Code, Reason
 from mudroom.model.text import SecurityText
-from mudroom.model.vocabulary import Initiator, Isolation, Severity, View, WarningCode
+from mudroom.model.vocabulary import Initiator, Isolation, View, WarningCode
 
 __all__ = ["BlockedDocument", "ExtractedDocument", "Hop", "Link", "Provenance", "UntrustedDocument"]
 
@@ -106,7 +106,6 @@ class BlockedDocument:
     final_url: str | None
     code: Code
     reason: Reason
-    max_severity: Severity | None
     finding_ids: tuple[str, ...] = field(default=())
     scanner_version: str | None = None
     source_ref: str | None = None

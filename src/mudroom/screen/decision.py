@@ -190,11 +190,11 @@ def decide(
     scanned = _bind(document, exposed, report, digest)
     if scanned is None:
         return block_unscanned(document)
-    decision, worst = judge_findings(scanned.findings)
+    decision, _ = judge_findings(scanned.findings)
     if decision is Decision.BLOCK:
-        return _block(scanned, _name_block(scanned.findings), worst)
+        return _block(scanned, _name_block(scanned.findings))
     if decision is Decision.WARN and policy.warn is WarnHandling.BLOCK:
-        return _block(scanned, Code.POLICY_VIOLATION, worst)
+        return _block(scanned, Code.POLICY_VIOLATION)
     if decision is Decision.WARN and policy.warn is WarnHandling.QUARANTINE:
         return _quarantine(scanned)
     return _accept(scanned, decision)
@@ -208,7 +208,6 @@ def block_unscanned(document: UntrustedDocument, code: Code = Code.SCANNER_FAILU
         final_url=document.provenance.final_url,
         code=code,
         reason=CODES[code].reason,
-        max_severity=None,
         source_ref=document.provenance.source_ref,
     )
 
@@ -262,7 +261,7 @@ def _list_ids(findings: tuple[Finding, ...]) -> tuple[str, ...]:
     return tuple(sorted({finding.id for finding in findings}))
 
 
-def _block(scanned: ScannedDocument, code: Code, worst: Severity | None) -> BlockedDocument:
+def _block(scanned: ScannedDocument, code: Code) -> BlockedDocument:
     provenance = scanned.document.provenance
     return BlockedDocument(
         document_id=provenance.document_id,
@@ -270,7 +269,6 @@ def _block(scanned: ScannedDocument, code: Code, worst: Severity | None) -> Bloc
         final_url=provenance.final_url,
         code=code,
         reason=CODES[code].reason,
-        max_severity=worst,
         finding_ids=_list_ids(scanned.findings),
         scanner_version=scanned.scanner_version,
         source_ref=provenance.source_ref,

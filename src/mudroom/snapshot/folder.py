@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,7 @@ __all__ = ["ArchiveFolder", "OpenSegment"]
 _INDEX_NAME = "index.sqlite"
 _PREFIX = "mudroom-"
 _RESERVE_BYTES = 8 * 1024**2
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(slots=True)
@@ -58,12 +60,9 @@ class ArchiveFolder:
         self._clock = clock
         self._disk = disk
         self._randomness = randomness
-        root.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not os.path.lexists(root):
-            root.mkdir(mode=0o700, exist_ok=True)
         self.unrecovered: StoreFailed | None = None
         """Why `recover` failed, where it did: then what the index does not know may be there all the same."""
-        self.descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        self.descriptor = _enter(root)
         self.index = self._open_index()
 
     def _open_index(self) -> Index:
@@ -198,3 +197,20 @@ class ArchiveFolder:
             if not is_kept:
                 file.close()
         return segment
+
+
+def _enter(root: Path) -> int:
+    """A descriptor of the archive's folder, made where there is none; neither it nor its parent is a link.
+
+    SQLite opens the index by its path, which no descriptor can stand in for: who could swap a folder on it
+    between the two is who could write the index itself.
+    """
+    if not os.path.lexists(root.parent):
+        root.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    parent = os.open(root.parent, _FOLDER)
+    try:
+        with suppress(FileExistsError):
+            os.mkdir(root.name, 0o700, dir_fd=parent)
+        return os.open(root.name, _FOLDER, dir_fd=parent)
+    finally:
+        os.close(parent)
