@@ -37,6 +37,7 @@ _ADVICE: Mapping[Code, str] = {
     Code.ROBOTS_DENIED: "robots.txt asks robots to stay away, which you are; ask your user to look at the page.",
     Code.BODY_TOO_LARGE: _LARGE,
     Code.DECODED_TOO_LARGE: _LARGE,
+    Code.FILE_TOO_LARGE: _LARGE,
     Code.EXTRACTION_LIMIT: _LARGE,
     Code.UNSUPPORTED_CONTENT_TYPE: "Only pages and texts are read; look for the same as a page.",
     Code.EXTRACTION_FAILED: _ANSWER,
