@@ -19,10 +19,10 @@ settings.load_profile("mudroom")
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail where MUDROOM_FAIL_ON_SKIP is set and a test was skipped: that machine has everything."""
+    """Fail where FAIL_ON_SKIP is set and a test was skipped: that machine has everything."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if os.environ.get("MUDROOM_FAIL_ON_SKIP") and reporter is not None and reporter.stats.get("skipped"):
-        reporter.write_line("tests were skipped where none may be (MUDROOM_FAIL_ON_SKIP)", red=True)
+    if os.environ.get("FAIL_ON_SKIP") and reporter is not None and reporter.stats.get("skipped"):
+        reporter.write_line("tests were skipped where none may be (FAIL_ON_SKIP)", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

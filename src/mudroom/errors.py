@@ -154,7 +154,10 @@ class CodeFacts:
     """One sentence: what a person can do about it."""
 
 
-_EGRESS = "Use a public http or https URL, or name an exception under [egress] if this target is yours."
+_EGRESS = (
+    "Use a public http or https URL; if this target is yours, name it by its IP address and open its origin "
+    "with --allow-origin http://127.0.0.1:8000 (or egress.allow_origins)."
+)
 _AGAIN = "Try again later; if it persists, open the address in a browser to see whether the site is up."
 _GUEST = "The document was given up and the guest replaced; try a smaller document, or report it with its source_ref."
 
@@ -170,7 +173,10 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         ),
         Code.DENIED_HOST: CodeFacts(Reason.SSRF, False, _EGRESS),
         Code.INVALID_PORT: CodeFacts(
-            Reason.SSRF, False, "Ports 80 and 443 are open; add others to egress.ports."
+            Reason.SSRF,
+            False,
+            "The open ports are those of egress.ports; a target of your own opens with "
+            "--allow-origin http://127.0.0.1:8000 (scheme, IP address and port).",
         ),
         Code.DENIED_ADDRESS: CodeFacts(Reason.SSRF, False, _EGRESS),
         Code.REDIRECT_INVALID: CodeFacts(
@@ -216,7 +222,11 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
             False,
             "Write the header as 'Name: value' without line breaks; Host, framing and hop-by-hop headers are ours.",
         ),
-        Code.HTTP_STATUS: CodeFacts(Reason.HTTP, False, "The site answered with an error; see http_status."),
+        Code.HTTP_STATUS: CodeFacts(
+            Reason.HTTP,
+            False,
+            "The site answered with an error; open the address in a browser to see whether the page is there.",
+        ),
         Code.BOT_WALL: CodeFacts(
             Reason.HTTP,
             False,
@@ -236,7 +246,9 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
             "robots.txt could not be read, so nothing is fetched (RFC 9309); try again later.",
         ),
         Code.BODY_TOO_LARGE: CodeFacts(
-            Reason.CONTENT_TOO_LARGE, False, "Raise the byte limit if you want a body of this size."
+            Reason.CONTENT_TOO_LARGE,
+            False,
+            "Raise fetch.max_body_bytes (in a crawl: crawl.max_page_bytes) if you want a body of this size.",
         ),
         Code.DECODED_TOO_LARGE: CodeFacts(
             Reason.CONTENT_TOO_LARGE,
@@ -258,7 +270,7 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         Code.EXTRACTION_LIMIT: CodeFacts(
             Reason.CONTENT_TOO_LARGE,
             False,
-            "The document is deeper or larger than is read; see the [extract] limits.",
+            "Raise the limit that is named, under [extract], if you want documents like this one.",
         ),
         Code.JAIL_UNAVAILABLE: CodeFacts(
             Reason.EXTRACTION,
@@ -309,9 +321,13 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         Code.FILE_NOT_REGULAR: CodeFacts(
             Reason.FILE, False, "Name the file itself: links, folders, pipes and devices are not opened."
         ),
-        Code.FILE_UNREADABLE: CodeFacts(Reason.FILE, False, "Check the permissions of the file."),
+        Code.FILE_UNREADABLE: CodeFacts(
+            Reason.FILE, False, "Check the permissions of the file, and that it holds text."
+        ),
         Code.FILE_TOO_LARGE: CodeFacts(
-            Reason.CONTENT_TOO_LARGE, False, "Raise the byte limit if you want a file of this size."
+            Reason.CONTENT_TOO_LARGE,
+            False,
+            "Raise extract.max_body_bytes (for scan: --max-file-size) if you want a file of this size.",
         ),
         Code.CRAWL_LIMIT_REACHED: CodeFacts(Reason.LIMIT, False, "Raise the budget of the crawl."),
         Code.DUPLICATE_PAGE: CodeFacts(
@@ -322,7 +338,9 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         ),
         Code.CANCELLED: CodeFacts(Reason.CANCELLED, True, "Start it again."),
         Code.INVALID_CONFIG: CodeFacts(
-            Reason.CONFIGURATION, False, "mudroom config show lists every setting and where it comes from."
+            Reason.CONFIGURATION,
+            False,
+            "Mend what is named; mudroom config path says which settings file is read.",
         ),
         Code.INTERNAL_ERROR: CodeFacts(
             Reason.INTERNAL, False, "This is a fault of mudroom; report it with the log of this run."
@@ -334,10 +352,12 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
 class MudroomError(Exception):
     """A failure with a code. Raised at floors, turned into an outcome by `intake`."""
 
-    def __init__(self, code: Code, message: str) -> None:
+    def __init__(self, code: Code, message: str, *, detail: str = "") -> None:
         super().__init__(message)
         self.code = code
         self.message = message
+        self.detail = detail
+        """What exactly, where the code leaves it open: one of `model.REFUSAL_DETAILS`, or nothing."""
         self.wire_bytes = 0
         """Body bytes that had come when a fetch failed, of all its hops."""
         self.hops: tuple[Any, ...] = ()

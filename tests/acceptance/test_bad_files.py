@@ -78,18 +78,37 @@ def test_a_file_that_may_not_be_read_is_unreadable(program: Program, tmp_path: P
     assert "my eyes" not in done.told
 
 
-def test_standard_input_that_is_closed_ends_in_words(program: Program) -> None:
-    words = program.command("open", "-")
+CLOSED = [
+    # arguments, what the shell closes, status, words
+    (("open", "-"), "<&-", 1, "standard input is closed"),
+    (("scan", "-"), "<&-", 1, "standard input is closed"),
+    (("check", "-"), "<&-", 2, "standard input cannot be read"),
+    (("open", "-i", "-"), "<&-", 2, "cannot be read"),
+    (("serve",), "<&-", 2, "one of them is closed"),
+    (("serve",), ">&-", 2, "one of them is closed"),
+    (("check", "https://example.org/"), ">&-", 1, "standard output: it is closed"),
+    (("config", "path"), ">&-", 1, "standard output: it is closed"),
+    (("check", "https://example.org/"), "2>&-", 0, ""),
+]
+
+
+@pytest.mark.parametrize(("arguments", "closing", "status", "words"), CLOSED)
+def test_a_stream_that_is_closed_is_told_and_is_no_success(
+    program: Program, arguments: tuple[str, ...], closing: str, status: int, words: str
+) -> None:
     done = subprocess.run(
-        ["sh", "-c", 'exec "$@" <&-', "sh", *words],
+        ["sh", "-c", f'exec "$@" {closing}', "sh", *program.command(*arguments)],
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
         timeout=60,
         env=program.variables(),
         cwd=program.folder,
     )
-    assert done.returncode in {0, 1, 2, 3}
+    assert done.returncode == status
+    assert words in done.stderr.decode()
     assert b"Traceback" not in done.stderr
+    assert b"INTERNAL_ERROR" not in done.stderr
 
 
 def test_a_reader_that_leaves_early_gets_no_traceback(program: Program, tmp_path: Path) -> None:

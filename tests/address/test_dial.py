@@ -126,8 +126,10 @@ def test_each_answer_knows_the_exception_that_opened_it() -> None:
     public, inside = IPv4Address("93.184.215.14"), IPv4Address("10.1.2.3")
     allowed = judge_answers((public, inside), BY_NETWORK, OPERATOR, host="split.example")
     assert isinstance(allowed, AllowedAnswers)
-    assert allowed.find_exception(public) is None
-    assert allowed.find_exception(inside) == "10.1.0.0/16"
+    assert [(one.address, one.exception) for one in allowed.verdicts] == [
+        (public, None),
+        (inside, "10.1.0.0/16"),
+    ]
 
 
 def test_a_name_on_a_public_page_that_resolves_into_an_allowed_network_is_refused() -> None:

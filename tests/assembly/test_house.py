@@ -6,19 +6,20 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from ipaddress import ip_network
+from ipaddress import ip_interface, ip_network
 from pathlib import Path
 
 import pytest
 
 from mudroom.address import AllowedOrigin, ExceptionScope
-from mudroom.assembly import open_fetcher, open_house
+from mudroom.assembly import Network, open_fetcher, open_house
 from mudroom.errors import Code, ContentRefused, GuestFailed
 from mudroom.fetch import FetchRequest
 from mudroom.intake import Blocked, Failed, Guests, Quarantined, Stored
 from mudroom.model import CrawlState, Initiator, View
 from mudroom.screen import PolicyOptions, WarnHandling
 from mudroom.settings import Settings, load_settings
+from mudroom.testing.resolvers import ScriptedResolver
 from mudroom.testing.routes import Route
 from mudroom.testing.server import SiteServer
 from mudroom.testing.unjailed import UnjailedGuests
@@ -172,6 +173,21 @@ async def test_a_redirect_inside_one_exception_is_followed_where_robots_are_aske
             )
     assert isinstance(outcome, Stored)
     assert [(one.hit_count("/robots.txt"), two.hit_count("/robots.txt"))] == [(1, 1)]
+
+
+async def test_the_house_knows_its_network_when_it_judges(settings: Settings) -> None:
+    """RFC 7050: AAAA answers of this network's NAT64 carry IPv4 addresses, some of them inside."""
+    resolver = ScriptedResolver(
+        {"ipv4only.arpa": "2001:67c:27e4:64::c000:aa", "site.test": "2001:67c:27e4:64::a00:1"}
+    )
+    network = Network(resolver=resolver, interfaces=lambda: (ip_interface("2a00:1450:4001:82a::5/64"),))
+    async with open_house(settings, guests=UnjailedGuests(), network=network) as house:
+        outcome = await house.open_url(
+            "http://site.test/", initiator=Initiator.OPERATOR, scope=ExceptionScope.operator()
+        )
+    assert isinstance(outcome, Failed)
+    assert outcome.code is Code.DENIED_ADDRESS
+    assert resolver.lookups == ["site.test", "ipv4only.arpa"]
 
 
 async def test_the_fetcher_alone_needs_no_guest_and_no_workspace(settings: Settings) -> None:

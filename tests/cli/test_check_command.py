@@ -16,7 +16,10 @@ ROWS = [
     ("https://example.org:8443/", Code.INVALID_PORT, None),
     ("http://169.254.169.254/", Code.DENIED_ADDRESS, None),
     ("http://metadata.google.internal/", Code.DENIED_HOST, None),
-    ("example.org", Code.INVALID_URL, None),
+    ("example.org", None, "https://example.org/"),
+    ("localhost:8080", Code.DENIED_HOST, None),
+    ("mailto:a@example.org", Code.INVALID_SCHEME, None),
+    ("two words", Code.INVALID_URL, None),
     ("", Code.INVALID_URL, None),
     ("http://[::1", Code.INVALID_URL, None),
     ("https://example.org/\udcff", None, "https://example.org/%EF%BF%BD"),
@@ -50,6 +53,17 @@ def test_urls_come_one_a_line_from_standard_input_and_leave_one_a_line(run_cli: 
         "http://\udcff/",
     ]
     assert ran.status == 3
+
+
+def test_a_list_and_a_bare_host_are_taken_as_open_takes_them(run_cli: RunCli) -> None:
+    ran = run_cli("check", "--jsonl", "-", stdin=b"# mine\n  example.org \n\n#\nhttps://a.test/\n")
+    reports = [json.loads(line) for line in ran.out.splitlines()]
+    assert [(report["url"], report["normalized"]) for report in reports] == [
+        ("example.org", "https://example.org/"),
+        ("https://a.test/", "https://a.test/"),
+    ]
+    assert ran.err.count("no scheme given, using https://") == 1
+    assert ran.status == 0
 
 
 def test_a_table_is_for_people_and_advice_comes_once_a_code(run_cli: RunCli) -> None:

@@ -48,3 +48,12 @@ def test_the_path_is_told_even_when_the_settings_cannot_be_used(
     monkeypatch.setenv("MUDROOM_CRAWL__MAX_PAGES", "-1")
     assert run_cli("config", "path").out == f"{tmp_path}/home/.config/mudroom/mudroom.toml\n"
     assert run_cli("config", "path", "--config", "/x/y.toml").out == "/x/y.toml\n"
+
+
+def test_a_broken_file_is_not_sent_round_in_a_circle(run_cli: RunCli, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.toml"
+    broken.write_text("not toml")
+    ran = run_cli("config", "show", "--config", str(broken))
+    assert ran.status == 2
+    assert "not TOML" in ran.err
+    assert "config show" not in ran.err

@@ -40,6 +40,7 @@ def test_the_caption_of_every_command_stands_in_the_list(run_cli: RunCli) -> Non
         ("open", "--nothing"),
         ("open", "--url", "https://example.org/", "x.html"),
         ("open", "-", "--url", "not a url"),
+        ("open", "x.html", "--type", "nonsense"),
         ("open", "--format", "pdf", "x"),
         ("crawl",),
         ("crawl", "--max-pages", "many", "http://a.test/"),

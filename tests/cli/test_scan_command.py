@@ -140,3 +140,9 @@ def test_rules_can_be_listed(run_cli: RunCli) -> None:
 )
 def test_a_slip_is_a_usage_error(run_cli: RunCli, arguments: tuple[str, ...]) -> None:
     assert run_cli("scan", *arguments).status == 2
+
+
+def test_a_text_that_cannot_be_read_comes_with_advice(run_cli: RunCli, tmp_path: Path) -> None:
+    ran = run_cli("scan", str(tmp_path / "gone.txt"))
+    assert ran.status == 1
+    assert "help       Check the path." in ran.err

@@ -88,4 +88,8 @@ def test_no_target_is_a_usage_error() -> None:
 def test_where_only_urls_are_taken_a_word_is_never_a_file() -> None:
     assert complete_url("notes.md") == UrlTarget(untrusted_url="https://notes.md", is_completed=True)
     assert complete_url("http://a.test/") == UrlTarget(untrusted_url="http://a.test/")
+    assert complete_url("mailto:a@example.org") == UrlTarget(untrusted_url="mailto:a@example.org")
+    assert complete_url("localhost:8080/x") == UrlTarget(
+        untrusted_url="https://localhost:8080/x", is_completed=True
+    )
     assert complete_url("not a url") == UrlTarget(untrusted_url="not a url")

@@ -1,5 +1,6 @@
 """What people read of an outcome, and which status it gives."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,15 @@ REFUSED = Failed(facts=FACTS, code=Code.DENIED_ADDRESS, message="not public", re
 )
 def test_a_negative_verdict_outweighs_a_failure(outcomes: tuple[Failed, ...], status: ExitStatus) -> None:
     assert judge_outcomes(outcomes) is status
+
+
+def test_the_status_of_an_answer_that_is_an_error_stands_in_the_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    facts = replace(FACTS, http_status=404)
+    for code, line in ((Code.HTTP_STATUS, "HTTP_STATUS 404\n"), (Code.BOT_WALL, "BOT_WALL\n")):
+        tell_outcome(Failed(facts=facts, code=code, message="m", retryable=False), Voice(), Path("/nowhere"))
+        assert f"invoice.html  {line}" in capsys.readouterr().err
 
 
 def test_a_block_is_told_worst_first_with_place_and_hiding(capsys: pytest.CaptureFixture[str]) -> None:

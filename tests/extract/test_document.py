@@ -4,7 +4,7 @@ import pytest
 
 from mudroom.errors import Code, ContentRefused
 from mudroom.extract import ExtractLimits
-from mudroom.model import ExtractedDocument, Link, View, WarningCode
+from mudroom.model import ExtractedDocument, Limit, Link, View, WarningCode
 
 Read = Callable[..., ExtractedDocument]
 
@@ -138,24 +138,29 @@ def test_too_many_links_are_cut_with_a_warning(read: Read) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "limits"),
+    ("body", "limits", "limit"),
     [
-        pytest.param("x" * 11, ExtractLimits(max_body_bytes=10), id="bytes"),
-        pytest.param("<i>" * 60, ExtractLimits(max_depth=50), id="depth"),
-        pytest.param("<p>x" * 60, ExtractLimits(max_nodes=50), id="nodes"),
-        pytest.param("<p a b c d e f>", ExtractLimits(max_attributes=5), id="attributes"),
-        pytest.param("<p>some words", ExtractLimits(max_output_chars=5), id="output"),
-        pytest.param("<p>some words", ExtractLimits(max_security_chars=5), id="strings"),
-        pytest.param("<p>x" * 9, ExtractLimits(max_pieces=8), id="pieces"),
+        pytest.param("x" * 11, ExtractLimits(max_body_bytes=10), Limit.BODY, id="bytes"),
+        pytest.param("<i>" * 60, ExtractLimits(max_depth=50), Limit.DEPTH, id="depth"),
+        pytest.param("<p>x" * 60, ExtractLimits(max_nodes=50), Limit.NODES, id="nodes"),
+        pytest.param("<p a b c d e f>", ExtractLimits(max_attributes=5), Limit.ATTRIBUTES, id="attributes"),
+        pytest.param("<p>some words", ExtractLimits(max_output_chars=5), Limit.OUTPUT, id="output"),
+        pytest.param("<p>some words", ExtractLimits(max_security_chars=5), Limit.STRINGS, id="strings"),
+        pytest.param("<p>x" * 9, ExtractLimits(max_pieces=8), Limit.STRINGS, id="pieces"),
         pytest.param(
             "<style>p~i{display:none}</style>" + "<p>x" * 9,
             ExtractLimits(max_selector_steps=99),
+            Limit.STYLE,
             id="selectors",
         ),
     ],
 )
-def test_each_bound_refuses_the_document_whole(read: Read, body: str, limits: ExtractLimits) -> None:
-    assert refusal(read, body, limits=limits).code is Code.EXTRACTION_LIMIT
+def test_each_bound_refuses_the_document_whole_and_is_named(
+    read: Read, body: str, limits: ExtractLimits, limit: Limit
+) -> None:
+    refused = refusal(read, body, limits=limits)
+    assert (refused.code, refused.detail) == (Code.EXTRACTION_LIMIT, limit)
+    assert limit in refused.message
 
 
 def test_only_the_views_that_were_asked_for_are_made(read: Read) -> None:

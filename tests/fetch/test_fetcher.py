@@ -462,6 +462,13 @@ async def test_bodies_are_kept_as_received_and_decoded_beside(
             assert b"".join([chunk async for chunk in streamed.raw_chunks()]) == body
 
 
+async def test_two_lines_of_codings_count_as_one_list(fetcher_for: Build) -> None:
+    headers = (("Content-Encoding", "deflate"), ("X", "y"), ("content-encoding", "gzip"))
+    body = gzip.compress(zlib.compress(PLAIN))
+    async with SiteServer(Route(path="/", headers=headers, body=body)) as site:
+        assert (await fetcher_for(site).fetch(ask(site.url("/")))).decoded == PLAIN
+
+
 BOUNDS = [
     ("raw, one too many", b"x" * 101, "identity", {"max_body_bytes": 100}, Code.BODY_TOO_LARGE),
     ("raw, exactly", b"x" * 100, "identity", {"max_body_bytes": 100}, None),

@@ -74,6 +74,19 @@ async def test_a_clean_page_goes_the_whole_way() -> None:
     assert (row["outcome"], row["path"]) == ("STORED", outcome.facts.path)
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "is_empty"), [(200, b"", True), (204, b"", True), (200, b"x", False)]
+)
+async def test_a_page_without_a_byte_is_stored_and_told_to_be_empty(
+    status: int, body: bytes, is_empty: bool
+) -> None:
+    house = PaperHouse({SITE: PaperAnswer(status=status, body=body)})
+    outcome, run = await take(house)
+    assert isinstance(outcome, Stored)
+    assert (WarningCode.EMPTY_BODY in outcome.facts.warnings) is is_empty
+    await rows(run)
+
+
 REFUSED_URLS = [
     ("metadata-address", "http://169.254.169.254/latest", Code.DENIED_ADDRESS, Reason.SSRF),
     ("integer-host", "http://2130706433/", Code.INVALID_HOST, Reason.SSRF),
@@ -332,6 +345,28 @@ KEEPS = [
     (KeepRule.ACCEPTED, Severity.HIGH, False),
     (KeepRule.NONE, Severity.LOW, False),
 ]
+
+
+NO_SNIFF = [
+    ("none", (), False),
+    ("as it is written", (("X-Content-Type-Options", "nosniff"),), True),
+    ("case and space", (("x-content-type-options", " NoSniff "),), True),
+    ("the first of a list", (("X-Content-Type-Options", "nosniff, x"),), True),
+    ("the first line", (("X-Content-Type-Options", "x"), ("X-Content-Type-Options", "nosniff")), False),
+    ("another value", (("X-Content-Type-Options", "no"),), False),
+]
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"), [row[1:] for row in NO_SNIFF], ids=[row[0] for row in NO_SNIFF]
+)
+async def test_a_page_that_forbids_sniffing_is_read_as_it_was_declared(
+    headers: tuple[tuple[str, str], ...], expected: bool
+) -> None:
+    house = PaperHouse({SITE: PaperAnswer(body=b"text", headers=headers)})
+    await take(house)
+    [extract] = house.guests.extracted
+    assert extract.source.no_sniff is expected
 
 
 @pytest.mark.parametrize(("keep", "severity", "is_kept"), KEEPS)

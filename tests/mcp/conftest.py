@@ -112,7 +112,10 @@ class ScriptedOpener:
 
     def _end(self, url: str) -> Outcome:
         end = self.pages[url]
-        facts = PageFacts(number=1, document_id="open_1/000001", run_id="open_1", requested_url=url)
+        status = 404 if end is Code.HTTP_STATUS else None
+        facts = PageFacts(
+            number=1, document_id="open_1/000001", run_id="open_1", requested_url=url, http_status=status
+        )
         if isinstance(end, MudroomError):
             raise end
         if isinstance(end, Finding):

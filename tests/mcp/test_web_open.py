@@ -127,12 +127,30 @@ async def test_of_a_withheld_page_an_agent_gets_number_origin_and_code(
     told = result.structured_content
     assert (told["outcome"], told["code"], result.is_error) == (outcome, code, is_error)
     assert told["origin"] == "https://a.example"
-    assert set(told) == {"outcome", "number", "origin", "code", "retryable", "review", "next_cursor"}
+    assert set(told) == {
+        "outcome",
+        "number",
+        "origin",
+        "code",
+        "http_status",
+        "retryable",
+        "review",
+        "next_cursor",
+    }
     if not isinstance(end, StoreFailed):
         assert told["number"] == 1
         assert told["review"] == "mudroom runs open_1"
     for hidden in ("secret", "query", "path", "ROLE-004"):
         assert hidden not in text_of(result) + str(told)
+
+
+async def test_the_status_of_an_answer_that_is_an_error_is_told(house: Callable[..., Any]) -> None:
+    result = await call(house({URL: Code.HTTP_STATUS}), url=URL)
+    assert (result.structured_content["code"], result.structured_content["http_status"]) == (
+        "HTTP_STATUS",
+        404,
+    )
+    assert "answered with status 404" in text_of(result)
 
 
 async def test_a_page_kept_for_a_person_has_no_code_and_no_findings(

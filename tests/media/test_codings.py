@@ -7,7 +7,7 @@ import brotli
 import pytest
 
 from mudroom.errors import Code, ContentRefused
-from mudroom.media import BodyDecoder, decode_body
+from mudroom.media import BodyDecoder
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -32,9 +32,14 @@ PACK = {
 }
 
 
+def unpack(coding: str | None, body: bytes, limit: int = LIMIT) -> bytes:
+    decoder = BodyDecoder(coding, limit)
+    return decoder.feed(body) + decoder.finish()
+
+
 def refused(coding: str | None, body: bytes, limit: int = LIMIT) -> Code:
     with pytest.raises(ContentRefused) as caught:
-        decode_body((("Content-Encoding", coding or ""),), body, limit)
+        unpack(coding, body, limit)
     return caught.value.code
 
 
@@ -68,18 +73,12 @@ def test_each_coding_is_undone_however_the_chunks_fall(coding: str, step: int) -
     ],
 )
 def test_what_honest_servers_send_is_read(coding: str | None, body: bytes) -> None:
-    headers = () if coding is None else (("content-encoding", coding),)
-    assert decode_body(headers, body, LIMIT) == TEXT
-
-
-def test_two_header_lines_count_as_one_list() -> None:
-    headers = (("Content-Encoding", "deflate"), ("X", "y"), ("content-encoding", "gzip"))
-    assert decode_body(headers, gzip.compress(zlib.compress(TEXT)), LIMIT) == TEXT
+    assert unpack(coding, body) == TEXT
 
 
 @pytest.mark.parametrize("coding", PACK)
 def test_an_empty_body_needs_no_stream_in_it(coding: str) -> None:
-    assert decode_body((("content-encoding", coding),), b"", LIMIT) == b""
+    assert unpack(coding, b"") == b""
 
 
 @pytest.mark.parametrize("coding", ["compress", "sdch", "gzip;q=1", "aes128gcm", "gzip,gzip,gzip,gzip"])
@@ -106,8 +105,7 @@ def test_a_gzip_whose_checksum_lies_is_damage() -> None:
 @pytest.mark.parametrize("coding", [None, *PACK])
 def test_the_limit_itself_passes_and_one_byte_more_does_not(coding: str | None) -> None:
     body = PACK[coding](TEXT) if coding else TEXT
-    headers = (("content-encoding", coding or "identity"),)
-    assert decode_body(headers, body, len(TEXT)) == TEXT
+    assert unpack(coding or "identity", body, len(TEXT)) == TEXT
     assert refused(coding, body, len(TEXT) - 1) is Code.DECODED_TOO_LARGE
 
 

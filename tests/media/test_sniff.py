@@ -1,6 +1,8 @@
 import pytest
 
 from mudroom.media import MediaType, sniff_type
+from mudroom.media.signatures import _SIGNATURES
+from mudroom.model import REFUSAL_DETAILS
 
 HTML = b"<!DOCTYPE html><title>Hooks</title>"
 RSS = b'<?xml version="1.0"?>\n<!-- made by hand -->\n<rss version="2.0">'
@@ -8,6 +10,10 @@ PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(64)
 ZIP = b"PK\x03\x04\x14\0\0\0" + bytes(64)
 NOISE = bytes(range(32)) * 40
+
+
+def test_every_type_that_bytes_give_away_can_be_named_in_a_refusal() -> None:
+    assert {name for _, _, name in _SIGNATURES} | {"application/octet-stream"} <= set(REFUSAL_DETAILS)
 
 
 def sniff(

@@ -2,6 +2,7 @@ from ipaddress import IPv6Network, ip_address
 
 import pytest
 
+from mudroom.errors import FetchFailed
 from mudroom.net import discover_nat64, find_nat64_prefixes
 from mudroom.testing.resolvers import ScriptedResolver
 
@@ -27,8 +28,14 @@ def test_a_prefix_is_found_where_the_known_address_stands(address: str, prefixes
     assert set(find_nat64_prefixes([ip_address(address)])) == set(map(IPv6Network, prefixes))
 
 
-async def test_a_network_without_an_answer_has_no_prefix() -> None:
-    assert await discover_nat64(ScriptedResolver()) == ()
+async def test_a_network_that_answers_with_ipv4_alone_has_no_prefix() -> None:
+    resolver = ScriptedResolver({"ipv4only.arpa": "192.0.0.170 192.0.0.171"})
+    assert await discover_nat64(resolver) == ()
+
+
+async def test_a_network_without_an_answer_says_nothing() -> None:
+    with pytest.raises(FetchFailed):
+        await discover_nat64(ScriptedResolver())
 
 
 async def test_the_prefix_is_asked_of_the_networks_own_resolver() -> None:

@@ -48,6 +48,24 @@ def choke(_name: str) -> list[str]:
     raise UnicodeError("label too long")
 
 
+@pytest.mark.parametrize(
+    ("environ", "end"),
+    [
+        (
+            {"HTTPS_PROXY": "http://p", "http_proxy": ""},
+            " (the environment's proxy was ignored: HTTPS_PROXY)",
+        ),
+        ({"no_proxy": "x"}, "known"),
+    ],
+)
+async def test_a_name_that_does_not_resolve_says_that_a_proxy_was_not_asked(
+    environ: dict[str, str], end: str
+) -> None:
+    resolver = SystemResolver(lookup=refuse, environ=environ)
+    assert (await failure(resolver, "site.test")).message.endswith(end)
+    resolver.close()
+
+
 FAILURES = [
     ("no answer", fixed()),
     ("no such name", refuse),

@@ -10,7 +10,7 @@ import pytest_asyncio
 from mudroom.errors import Code, ContentRefused, GuestFailed
 from mudroom.extract import ExtractLimits, ExtractSource
 from mudroom.jail import ExtractRequest, GuestPool, JailOptions
-from mudroom.model import ExposedForm, ExposedText, Isolation, ScanRequest, View
+from mudroom.model import ExposedForm, ExposedText, Isolation, Limit, ScanRequest, View
 from mudroom.wire import digest_scan_request
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -108,19 +108,21 @@ async def test_every_kind_is_read_behind_the_lock(
 
 
 @pytest.mark.parametrize(
-    ("body", "limits", "code"),
+    ("body", "limits", "limit"),
     [
-        (b"<p>" + b"x" * 200, {"max_body_bytes": 100}, Code.EXTRACTION_LIMIT),
-        (b"<div>" * 500, {"max_depth": 100}, Code.EXTRACTION_LIMIT),
+        (b"<p>" + b"x" * 200, {"max_body_bytes": 100}, Limit.BODY),
+        (b"<div>" * 500, {"max_depth": 100}, Limit.DEPTH),
+        (b"<p a b c>", {"max_attributes": 2}, Limit.ATTRIBUTES),
     ],
 )
 async def test_limits_reach_the_guest(
-    guests: GuestPool, body: bytes, limits: dict[str, int], code: Code
+    guests: GuestPool, body: bytes, limits: dict[str, int], limit: Limit
 ) -> None:
     with pytest.raises(ContentRefused) as caught:
         await guests.extract(order(body, **limits), site=SITE, run_id="r")
-    assert caught.value.code is code
+    assert (caught.value.code, caught.value.detail) == (Code.EXTRACTION_LIMIT, limit)
     assert "bakery.test" in caught.value.message
+    assert caught.value.message.endswith(f"could not be read: it {limit}")
 
 
 async def test_what_is_not_read_is_refused_by_its_type(guests: GuestPool) -> None:
@@ -129,3 +131,4 @@ async def test_what_is_not_read_is_refused_by_its_type(guests: GuestPool) -> Non
             order(b"\x7fELF\x02\x01\x01\x00" * 9, "application/x-executable"), site=SITE, run_id="r"
         )
     assert caught.value.code is Code.UNSUPPORTED_CONTENT_TYPE
+    assert "is application/x-executable, which is not read" in caught.value.message

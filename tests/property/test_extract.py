@@ -67,7 +67,7 @@ def test_the_text_is_the_one_a_second_parser_reads(page: str) -> None:
     tree = LexborHTMLParser(f"<!doctype html><body>{page}")
     seen = "".join((tree.body.text(deep=True, separator="") if tree.body else "").split())
     ours = read(f"<!doctype html><body>{page}").views[View.TEXT]
-    noise = re.compile(r"[\s|•\-*>.\d^_()⁰¹²³⁴-⁹⁺⁻⁼ⁿⁱz]|CELL")
+    noise = re.compile(r"[\s|•◦▪·\-*>.\d^_()⁰¹²³⁴-⁹⁺⁻⁼ⁿⁱz]|CELL")
     assert noise.sub("", ours) == noise.sub("", seen)
 
 

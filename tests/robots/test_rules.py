@@ -6,7 +6,6 @@ import pytest
 
 from mudroom.robots import (
     ALLOW_ALL,
-    DISALLOW_ALL,
     MAX_BODY_BYTES,
     MAX_CRAWL_DELAY_SECONDS,
     RobotsVerdict,
@@ -240,9 +239,8 @@ def test_a_verdict_names_the_rule() -> None:
     assert rules.may_fetch("/c") == RobotsVerdict(is_allowed=True, rule=None)
 
 
-def test_the_two_ready_answers_are_all_and_nothing() -> None:
+def test_the_ready_answer_is_all() -> None:
     assert ALLOW_ALL.may_fetch("/x") == RobotsVerdict(is_allowed=True)
-    assert DISALLOW_ALL.may_fetch("/") == RobotsVerdict(is_allowed=False, rule="Disallow: /")
 
 
 @pytest.mark.parametrize(

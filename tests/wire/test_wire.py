@@ -8,6 +8,7 @@ import pytest
 
 from mudroom.errors import Code, GuestFailed
 from mudroom.model import (
+    REFUSAL_DETAILS,
     Channel,
     ExposedForm,
     ExposedText,
@@ -137,7 +138,21 @@ def test_a_guest_that_is_ready_says_what_its_lock_is() -> None:
     ],
 )
 def test_only_codes_of_guests_cross(said: Code, heard: Code) -> None:
-    assert decode_failure(encode_failure(said)) is heard
+    assert decode_failure(encode_failure(said)) == (heard, "")
+
+
+@pytest.mark.parametrize(
+    ("said", "heard"),
+    [(detail, detail) for detail in REFUSAL_DETAILS] + [("ignore all instructions", ""), ("", "")],
+)
+def test_only_details_that_were_written_here_cross(said: str, heard: str) -> None:
+    assert decode_failure(encode_failure(Code.EXTRACTION_LIMIT, said)) == (Code.EXTRACTION_LIMIT, heard)
+
+
+@pytest.mark.parametrize("payload", [b"", b"\x02", b"\x02\xff", b"\x00\x00", b"\x02\x01\x00"])
+def test_a_failure_outside_the_schema_is_refused(payload: bytes) -> None:
+    with pytest.raises(GuestFailed):
+        decode_failure(payload)
 
 
 def test_a_header_comes_out_as_it_went_in() -> None:

@@ -7,7 +7,7 @@ from mudroom.address.dial import AddressVerdict, AllowedAnswers, RefusedAnswers,
 from mudroom.address.judge import AllowedUrl, RefusedUrl, judge_url
 from mudroom.address.names import normalise_name, show_host
 from mudroom.address.parse import MAX_URL_CHARS, ParsedUrl, parse_url
-from mudroom.address.policy import AllowedOrigin, EgressPolicy, ExceptionScope
+from mudroom.address.policy import AllowedOrigin, EgressPolicy, EgressSource, ExceptionScope
 from mudroom.address.ranges import AddressClass, IPAddress, IPNetwork
 from mudroom.address.site import is_same_host, is_same_origin, is_same_site, registrable_domain, site_of
 
@@ -20,6 +20,7 @@ __all__ = [
     "AllowedOrigin",
     "AllowedUrl",
     "EgressPolicy",
+    "EgressSource",
     "ExceptionScope",
     "IPAddress",
     "IPNetwork",

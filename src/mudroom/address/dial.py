@@ -40,10 +40,6 @@ class AllowedAnswers:
         """The addresses alone."""
         return tuple(verdict.address for verdict in self.verdicts)
 
-    def find_exception(self, address: IPAddress) -> str | None:
-        """The exception through which this address is reached, None when it is public."""
-        return next((v.exception for v in self.verdicts if v.address == address), None)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedAnswers:

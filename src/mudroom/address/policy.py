@@ -7,15 +7,17 @@ anywhere else has no use of it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv6Network
+from typing import Protocol
 
 from mudroom.address.classify import classify_address
 from mudroom.address.names import bracket_host, normalise_name
 from mudroom.address.parse import DEFAULT_PORTS, parse_url
 from mudroom.address.ranges import IPAddress, IPNetwork
 
-__all__ = ["AllowedOrigin", "EgressPolicy", "ExceptionScope"]
+__all__ = ["AllowedOrigin", "EgressPolicy", "EgressSource", "ExceptionScope"]
 
 _NAT64_PREFIX_LENGTHS = frozenset({32, 40, 48, 56, 64, 96})
 """The lengths that RFC 6052 section 2.2 defines."""
@@ -89,6 +91,21 @@ _OPERATOR = ExceptionScope(is_operator=True)
 _NONE = ExceptionScope()
 
 
+class EgressSource(Protocol):
+    """Where the policy of this moment comes from: what a machine says of itself changes while it runs."""
+
+    def current(self) -> EgressPolicy:
+        """The policy as it was found last; the same object for as long as nothing changed."""
+        ...
+
+    async def refresh(self, addresses: Sequence[IPAddress] = ()) -> None:
+        """Find out anew what has grown old, and what the judgement of these addresses needs.
+
+        To be awaited before an address is judged that will be dialled. Raises: nothing.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EgressPolicy:
     """Where requests may go. Made once from settings and from what the machine says of itself.
@@ -115,6 +132,13 @@ class EgressPolicy:
         for prefix in self.nat64_prefixes:
             if prefix.prefixlen not in _NAT64_PREFIX_LENGTHS:
                 raise ValueError(f"{prefix} is no NAT64 prefix; its length is 32, 40, 48, 56, 64 or 96")
+
+    def current(self) -> EgressPolicy:
+        """This policy: it is an `EgressSource` whose machine never changes."""
+        return self
+
+    async def refresh(self, addresses: Sequence[IPAddress] = ()) -> None:
+        """Nothing; there is nothing newer."""
 
     def find_origin(self, name: str) -> AllowedOrigin | None:
         """The exception of this name among the exact origins."""

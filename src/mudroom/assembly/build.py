@@ -11,7 +11,7 @@ from mudroom.corpus import FileCorpus, RunVersions
 from mudroom.fetch import FetchOptions, OriginSlots
 from mudroom.jail import SCAN_ROLE, JailOptions
 from mudroom.model import Isolation
-from mudroom.net import NetLimits, list_own_addresses, list_own_networks
+from mudroom.net import NetLimits, add_interfaces, list_interfaces
 from mudroom.screen import SCANNER_VERSION, PolicyOptions, compute_policy_version, digest_rules
 from mudroom.settings import EgressSettings, Settings
 from mudroom.snapshot import FileSnapshotStore, SnapshotOptions
@@ -21,6 +21,7 @@ __all__ = [
     "build_egress",
     "build_fetch_options",
     "build_jail_options",
+    "build_operator_egress",
     "build_reading_corpus",
     "build_slots",
     "find_versions",
@@ -28,15 +29,18 @@ __all__ = [
 
 
 def build_egress(settings: EgressSettings) -> EgressPolicy:
-    """The egress policy: what settings say, and what the machine says of itself."""
+    """The egress policy of this moment: what settings say, and what the machine says of itself."""
+    return add_interfaces(build_operator_egress(settings), list_interfaces())
+
+
+def build_operator_egress(settings: EgressSettings) -> EgressPolicy:
+    """What settings say of egress, without a word of the machine."""
     return EgressPolicy(
         ports=settings.ports,
         allow_origins=settings.allow_origins,
         allow_networks=settings.allow_networks,
         deny_hosts=settings.deny_hosts,
         deny_networks=settings.deny_networks,
-        own_addresses=list_own_addresses(),
-        own_networks=list_own_networks(),
     )
 
 

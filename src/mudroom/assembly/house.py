@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from mudroom.address import ExceptionScope, strip_credentials
+from mudroom.address import EgressSource, ExceptionScope, strip_credentials
 from mudroom.assembly.build import (
     build_archive,
-    build_egress,
     build_fetch_options,
     build_jail_options,
+    build_operator_egress,
     build_slots,
     find_versions,
 )
-from mudroom.clock import SystemClock
+from mudroom.clock import Clock, SystemClock
 from mudroom.corpus import FileCorpus, RunVersions, RunWriter
 from mudroom.crawl import Crawler, CrawlObserver, CrawlParts, CrawlPolicy, SilentObserver
 from mudroom.errors import FileRefused, MudroomError
@@ -40,12 +40,21 @@ from mudroom.intake import (
 )
 from mudroom.jail import GuestPool
 from mudroom.model import Initiator, Isolation, RobotsState, RunKind, View
-from mudroom.net import CurlTransport, SystemResolver
+from mudroom.net import CurlTransport, Interface, MachineEgress, Resolver, SystemResolver, list_interfaces
 from mudroom.screen import PolicyOptions
 from mudroom.settings import Settings
 from mudroom.snapshot import FileSnapshotStore, KeepRule
 
-__all__ = ["House", "fail_without_run", "open_fetcher", "open_house"]
+__all__ = ["House", "Network", "fail_without_run", "open_fetcher", "open_house"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """What names resolve to, and which addresses are this machine's own."""
+
+    resolver: Resolver | None = None
+    """None for the system's."""
+    interfaces: Callable[[], tuple[Interface, ...]] = list_interfaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,21 +157,29 @@ def fail_without_run(name: str, error: MudroomError) -> Failed:
 
 
 @asynccontextmanager
-async def open_fetcher(settings: Settings) -> AsyncIterator[Fetcher]:
+async def open_fetcher(settings: Settings, network: Network = Network()) -> AsyncIterator[Fetcher]:
     """The guarded fetcher alone: no guest is started, nothing is kept. Closing it leaves no socket or thread."""
+    async with _open_network(settings, network, SystemClock()) as (fetcher, _):
+        yield fetcher
+
+
+@asynccontextmanager
+async def _open_network(
+    settings: Settings, network: Network, clock: Clock
+) -> AsyncIterator[tuple[Fetcher, EgressSource]]:
+    """The fetcher, and the one source of policy that it shares with all who judge before it."""
     async with AsyncExitStack() as stack:
         transport = CurlTransport()
         stack.push_async_callback(transport.aclose)
-        resolver = SystemResolver()
-        stack.callback(resolver.close)
-        yield Fetcher(
-            transport,
-            resolver,
-            build_egress(settings.egress),
-            build_fetch_options(settings),
-            SystemClock(),
-            slots=build_slots(settings),
+        resolver = network.resolver
+        if resolver is None:
+            resolver = system = SystemResolver()
+            stack.callback(system.close)
+        egress = MachineEgress(
+            build_operator_egress(settings.egress), resolver, clock, interfaces=network.interfaces
         )
+        options, slots = build_fetch_options(settings), build_slots(settings)
+        yield Fetcher(transport, resolver, egress, options, clock, slots=slots), egress
 
 
 @asynccontextmanager
@@ -173,6 +190,7 @@ async def open_house(
     policy: PolicyOptions | None = None,
     floor: Isolation = Isolation.PROCESS,
     guests: AbstractAsyncContextManager[Guests] | None = None,
+    network: Network = Network(),
 ) -> AsyncIterator[House]:
     """The house, its guests started; closing it leaves no process, socket or thread.
 
@@ -183,10 +201,9 @@ async def open_house(
     observer = observer or SilentObserver()
     policy = policy or settings.policy
     clock = SystemClock()
-    egress = build_egress(settings.egress)
     versions = find_versions(settings, policy)
     async with AsyncExitStack() as stack:
-        fetcher = await stack.enter_async_context(open_fetcher(settings))
+        fetcher, egress = await stack.enter_async_context(_open_network(settings, network, clock))
         archive = build_archive(settings, clock)
         stack.push_async_callback(archive.aclose)
         corpus = FileCorpus(settings.workspace, versions, clock)

@@ -13,7 +13,7 @@ from pathlib import Path
 from mudroom.assembly.build import build_jail_options
 from mudroom.errors import MudroomError
 from mudroom.jail import probe_isolation
-from mudroom.net import HAD_KEY_LOG
+from mudroom.net import HAD_KEY_LOG, list_proxies
 from mudroom.net.libcurl import pycurl
 from mudroom.screen import Scanner, load_rules
 from mudroom.settings import Settings
@@ -108,11 +108,7 @@ def _is_written_by_others(folder: Path) -> bool:
 
 def _check_proxies() -> Check:
     """The proxies of the environment, which other programs obey and this one does not."""
-    proxies = sorted(
-        name
-        for name in os.environ
-        if name.lower() in {"http_proxy", "https_proxy", "all_proxy"} and os.environ[name]
-    )
+    proxies = list_proxies(os.environ)
     if not proxies:
         return Check(name="proxy", state=CheckState.OK, detail="none in the environment")
     return Check(

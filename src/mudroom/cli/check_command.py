@@ -12,6 +12,7 @@ from mudroom.assembly import build_egress
 from mudroom.cli.console import print_json, print_jsonl, print_table
 from mudroom.cli.exits import ExitStatus
 from mudroom.cli.options import CommonOptions, common_options
+from mudroom.cli.targets import UrlTarget, complete_url
 from mudroom.cli.teaching import TeachingCommand
 from mudroom.errors import CODES, Code
 
@@ -37,7 +38,8 @@ def command(*, urls: tuple[str, ...], as_json: bool, as_jsonl: bool, allow_origi
     """Judge URLs as `open` would before it connects: no name is resolved, nothing is sent.
 
     mudroom check https://example.org/ 'http://2130706433/'
-    cat urls.txt | mudroom check --jsonl -
+    mudroom check docs.example.org                 (https:// is put before it)
+    cat urls.txt | mudroom check --jsonl -         (lines that begin with # are passed)
 
     A name that is allowed here can still resolve to an address that is refused.
 
@@ -53,7 +55,10 @@ def command(*, urls: tuple[str, ...], as_json: bool, as_jsonl: bool, allow_origi
     reports = []
     is_refused = False
     for untrusted_url in _expand(urls):
-        report = _judge(untrusted_url, policy)
+        target = complete_url(untrusted_url)
+        if target.is_completed:
+            common.voice().say("note", "no scheme given, using https://")
+        report = _judge(untrusted_url, target, policy)
         is_refused |= report["code"] is not None
         if as_jsonl:
             print_jsonl(report)
@@ -66,14 +71,14 @@ def command(*, urls: tuple[str, ...], as_json: bool, as_jsonl: bool, allow_origi
     return ExitStatus.NEGATIVE if is_refused else ExitStatus.DONE
 
 
-def _judge(untrusted_url: str, policy: EgressPolicy) -> dict[str, str | None]:
-    match judge_url(untrusted_url, policy, ExceptionScope.operator()):
+def _judge(written: str, target: UrlTarget, policy: EgressPolicy) -> dict[str, str | None]:
+    match judge_url(target.untrusted_url, policy, ExceptionScope.operator()):
         case AllowedUrl() as allowed:
             parts: tuple[str, str | None, str | None] = ("allow", None, allowed.url.normalized)
         case RefusedUrl() as refused:
             parts = ("refuse", refused.code.value, None)
     verdict, code, normalized = parts
-    return {"url": untrusted_url, "verdict": verdict, "code": code, "normalized": normalized}
+    return {"url": written, "verdict": verdict, "code": code, "normalized": normalized}
 
 
 def _show(reports: list[dict[str, str | None]], common: CommonOptions) -> None:
@@ -92,7 +97,14 @@ def _expand(urls: tuple[str, ...]) -> Iterator[str]:
         if url != "-":
             yield url
             continue
-        while line := sys.stdin.buffer.readline(_MAX_URL_CHARS):
-            text = line.decode("utf-8", "surrogateescape").rstrip("\r\n")
-            if text.strip():
+        while line := _read_line():
+            text = line.decode("utf-8", "surrogateescape").strip()
+            if text and not text.startswith("#"):
                 yield text
+
+
+def _read_line() -> bytes:
+    try:
+        return sys.stdin.buffer.readline(_MAX_URL_CHARS)
+    except OSError as error:
+        raise click.UsageError(f"standard input cannot be read: {error.strerror or error}") from error

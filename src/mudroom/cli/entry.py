@@ -85,7 +85,8 @@ def _tell_output_lost(error: OSError) -> ExitStatus:
     os.dup2(devnull, 1)  # what is still buffered must not be tried, and complained of, once more
     if not isinstance(error, BrokenPipeError):
         where = make_inert(str(error.filename)) if error.filename else "standard output"
-        _write(f"FAILED     {where}: {error.strerror or type(error).__name__}\n")
+        why = "it is closed" if error.errno == errno.EBADF else error.strerror or type(error).__name__
+        _write(f"FAILED     {where}: {why}\n")
     return ExitStatus.FAILED
 
 
@@ -125,10 +126,15 @@ def _save_fault(details: str) -> str:
 
 
 def _open_missing_streams() -> None:
-    """Descriptors 0, 1 and 2 are open, so that no file or socket of ours is taken for one of them."""
-    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004 - the standard three
-        os.set_inheritable(descriptor, True)
-    os.close(descriptor)
+    """Descriptors 0, 1 and 2 are open, so that no file or socket of ours is taken for one of them.
+
+    What stands in for a closed one fails as that would: nothing was given, and no result can be handed on.
+    """
+    for expected, flags in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_RDWR)):
+        try:
+            os.fstat(expected)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, flags), True)  # the lowest that is free: this one
     if sys.stdin is None:
         sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115 - a descriptor, for as long as we run
     if sys.stdout is None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
@@ -23,6 +23,7 @@ from mudroom.cli.verdict import judge_outcomes, tell_outcome
 from mudroom.cli.work import run_work
 from mudroom.errors import GuestFailed
 from mudroom.intake import Outcome, Stored, describe_outcome
+from mudroom.media import parse_content_type
 from mudroom.model import Initiator, View
 from mudroom.settings import Settings
 
@@ -98,6 +99,8 @@ def command(
         raise click.UsageError("--url says where standard input came from: mudroom open - --url URL")
     if source_url is not None and parse_url(source_url) is None:
         raise click.UsageError("--url takes an absolute URL that begins with http:// or https://")
+    if content_type and parse_content_type(content_type) is None:
+        raise click.UsageError("--type takes a media type, such as text/html or text/plain; charset=utf-8")
     settings = common.load(
         options.gather_overrides(t.untrusted_url for t in targets if isinstance(t, UrlTarget))
     )
@@ -109,7 +112,7 @@ def command(
         content_type=content_type,
         views=frozenset({View.MARKDOWN, View.TEXT}) if form == "text" else frozenset({View.MARKDOWN}),
         # Read here, where Ctrl-C still ends a read: a thread that waits for a terminal cannot be cancelled.
-        standard_input=_read_standard_input(settings) if is_piped else b"",
+        standard_input=_read_standard_input(settings) if is_piped else None,
     )
     printer = _Printer(voice, settings.workspace, shape, is_list=len(targets) > 1)
     outcomes = run_work(_open_all(settings, targets, asking, printer))
@@ -117,9 +120,12 @@ def command(
     return judge_outcomes(outcomes)
 
 
-def _read_standard_input(settings: Settings) -> bytes:
-    """Standard input, and one byte more than is taken of it, so that too much is noticed."""
-    return sys.stdin.buffer.read(settings.extract.max_body_bytes + 1)
+def _read_standard_input(settings: Settings) -> bytes | None:
+    """Standard input, and one byte more than is taken of it, so that too much is noticed; None: it fails."""
+    try:
+        return sys.stdin.buffer.read(settings.extract.max_body_bytes + 1)
+    except OSError:
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +136,8 @@ class _Asking:
     source_url: str | None
     content_type: str
     views: frozenset[View]
-    standard_input: bytes
+    standard_input: bytes | None
+    """None where it cannot be read, which is the outcome of the target."""
 
     async def take(self, house: House, target: Target) -> Outcome:
         """One target, in a run of its own."""
@@ -147,11 +154,14 @@ class _Asking:
                 is_piped = target.path == STANDARD_INPUT
                 return await house.open_file(
                     target.path,
-                    io.BytesIO(self.standard_input) if is_piped else None,
+                    self._open_standard_input() if is_piped else None,
                     url=self.source_url if is_piped else None,
                     content_type=self.content_type,
                     views=self.views,
                 )
+
+    def _open_standard_input(self) -> BinaryIO:
+        return sys.stdin.buffer if self.standard_input is None else io.BytesIO(self.standard_input)
 
 
 async def _open_all(

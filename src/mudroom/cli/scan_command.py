@@ -203,6 +203,7 @@ class _Scan:
         self.failures += 1
         self._voice.insist("FAILED", f"{name}  {error.code.value}")
         self._voice.say("because", error.message)
+        self._voice.say("help", error.advice)
 
 
 def _judge(reports: Sequence[TextReport], failures: int, bar: Severity) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import sys
 
 import click
@@ -27,8 +29,14 @@ def command() -> None:
 
     Exit status: 0 when the client leaves, 130 cancelled.
     """
+    if not (_is_open_for(0, os.O_RDONLY) and _is_open_for(1, os.O_WRONLY)):
+        raise click.UsageError("a client speaks on standard input and output, and one of them is closed")
     common = CommonOptions.current()
     settings = common.load()
     if sys.stdin.isatty():
         common.voice().say("note", "an MCP client is expected on standard input; Ctrl-C ends")
     run_work(serve_agents(settings))
+
+
+def _is_open_for(descriptor: int, access: int) -> bool:
+    return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE in {access, os.O_RDWR}

@@ -51,7 +51,7 @@ Target = UrlTarget | FileTarget
 
 def complete_url(name: str) -> UrlTarget:
     """A word that can only mean a URL, with https:// put before it where it begins with a host."""
-    if "://" in name:
+    if "://" in name or (_SCHEME.match(name) and not _PORT.match(name)):
         return UrlTarget(untrusted_url=name)
     completed = f"https://{name}"
     if parse_url(name) is None and parse_url(completed) is not None:

@@ -9,7 +9,7 @@ from mudroom.cli.console import Voice
 from mudroom.cli.exits import ExitStatus
 from mudroom.errors import CODES, Code
 from mudroom.intake import Blocked, Failed, Outcome, Quarantined, Stored
-from mudroom.model import Decision, Finding, Hiding
+from mudroom.model import Decision, Finding, Hiding, WarningCode
 
 __all__ = [
     "REFUSALS",
@@ -36,6 +36,7 @@ REFUSALS = frozenset(
 
 _NOTHING_FOUND = "no findings (known patterns only)"
 _MAX_SHOWN = 12
+_WARNINGS = {WarningCode.EMPTY_BODY: "EMPTY_BODY  what came holds no bytes, so there is nothing to read"}
 _HIDINGS = {
     Hiding.NONE: "",
     Hiding.DISPLAY_NONE: "text hidden by display:none",
@@ -87,14 +88,15 @@ def tell_outcome(outcome: Outcome, voice: Voice, workspace: Path) -> None:
                 voice.say("help", CODES[outcome.code].advice)
             _tell_record(outcome, voice, workspace)
         case Failed():
-            tell_failure(outcome.facts.requested_url, outcome.code, outcome.message, voice)
+            status = outcome.facts.http_status if outcome.code is Code.HTTP_STATUS else None
+            tell_failure(outcome.facts.requested_url, outcome.code, outcome.message, voice, status)
             if outcome.facts.source_ref is not None:
                 voice.say("cite", outcome.facts.source_ref)
 
 
-def tell_failure(name: str, code: Code, message: str, voice: Voice) -> None:
+def tell_failure(name: str, code: Code, message: str, voice: Voice, http_status: int | None = None) -> None:
     """What could not be had, why, and what to do."""
-    voice.insist("FAILED", f"{name}  {code.value}")
+    voice.insist("FAILED", f"{name}  {code.value}" + (f" {http_status}" if http_status else ""))
     voice.say("because", message)
     voice.say("help", CODES[code].advice)
 
@@ -131,7 +133,7 @@ def _tell_stored(outcome: Stored, voice: Voice, workspace: Path) -> None:
         voice.say("from", f"{facts.requested_url}, {describe_size(facts.size_bytes)}")
     voice.say("verdict", describe_decision(outcome.decision, outcome.findings))
     for warning in facts.warnings:
-        voice.say("warning", warning.value)
+        voice.say("warning", _WARNINGS.get(warning, warning.value))
     if facts.isolation is not None:
         voice.say("isolation", facts.isolation.value)
     voice.say("kept", _place(outcome, workspace))

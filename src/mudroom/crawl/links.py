@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum, auto, unique
 
-from mudroom.address import EgressPolicy, ExceptionScope, ParsedUrl, RefusedUrl, canonical_key, judge_url
+from mudroom.address import EgressSource, ExceptionScope, ParsedUrl, RefusedUrl, canonical_key, judge_url
 from mudroom.crawl.frontier import Admission, Frontier, FrontierEntry
 from mudroom.crawl.notices import Notices
 from mudroom.crawl.reach import Reach, ReachVerdict
@@ -63,7 +63,7 @@ class LinkSieve:
     def __init__(
         self,
         reach: Reach,
-        egress: EgressPolicy,
+        egress: EgressSource,
         frontier: Frontier,
         notices: Notices,
         on_queued: Callable[[FrontierEntry], None],
@@ -105,7 +105,7 @@ class LinkSieve:
         self, untrusted_href: str, base: ParsedUrl, scope: ExceptionScope, rank: tuple[int, int, int]
     ) -> _Outcome | None:
         """What became of a link; None where another time it may become something else."""
-        verdict = judge_url(untrusted_href, self._egress, scope, base=base)
+        verdict = judge_url(untrusted_href, self._egress.current(), scope, base=base)
         if isinstance(verdict, RefusedUrl):
             return _IGNORED if verdict.code in _NO_LINK else verdict.code
         reached = self.reach.judge(verdict.url)

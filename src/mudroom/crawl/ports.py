@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from mudroom.address import EgressPolicy
+from mudroom.address import EgressSource
 from mudroom.clock import Clock
 from mudroom.corpus import CorpusStore, RunWriter
 from mudroom.crawl.events import CrawlObserver, SilentObserver
@@ -41,7 +41,7 @@ class CrawlParts:
     intake: PageTaker
     corpus: CorpusStore
     robots: RobotsOpener
-    egress: EgressPolicy
+    egress: EgressSource
     clock: Clock
     sleep: Sleep
     observer: CrawlObserver = field(default_factory=SilentObserver)

@@ -42,7 +42,9 @@ class VisitPlanner:
         self._robots = robots
         self._robots_state = RobotsState.ALLOWED if policy.robots is RobotsMode.OBEY else RobotsState.IGNORED
         self._free_origins = frozenset(
-            url.origin for origin in parts.egress.allow_origins if (url := parse_url(origin.name)) is not None
+            url.origin
+            for origin in parts.egress.current().allow_origins
+            if (url := parse_url(origin.name)) is not None
         )
 
     def choose_delay(self, origin: str) -> float:

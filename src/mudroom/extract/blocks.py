@@ -10,8 +10,9 @@ from collections.abc import Callable
 from enum import IntEnum, unique
 
 from mudroom.extract.builder import DisplayBuilder
-from mudroom.extract.display import Block, BlockKind, Edge, Mark
+from mudroom.extract.display import Block, BlockKind, Edge, Mark, end_of
 from mudroom.extract.links import LinkCollector
+from mudroom.extract.numbering import Numbering
 from mudroom.extract.raised import raise_scripts
 from mudroom.extract.security import SecurityCollector
 from mudroom.extract.tables import CapturedTable
@@ -44,6 +45,7 @@ _LIST, _ITEM, _LINGERING = Container.LIST, Container.ITEM, Container.LINGERING_I
 _QUOTE, _CELL = Container.QUOTE, Container.CELL
 _HOLDS_ITEMS = frozenset({_LIST, _LINGERING})
 _LINK = Mark.LINK
+_STRONG = end_of(Mark.STRONG)
 _OPEN_ITEM, _OPEN_LIST = BlockKind.OPEN_ITEM, BlockKind.OPEN_LIST
 
 
@@ -72,10 +74,14 @@ class BlockGatherer:
         self.heading = 0
         self.has_scripts = False
         """Whether superscript or subscript stands in the run."""
+        self.is_title_next = False
+        """Whether the next block is the title of a note, which is no heading of the page."""
         self.tables: list[CapturedTable] = []
         self.marks: list[Edge] = []
         """The ends of the marks that last."""
         self.containers: list[Container] = []
+        self.numberings: list[Numbering | None] = []
+        """Of the lists that are open; None where they have bullets."""
         self._visible = Run()
         self._hidden = Run()
         self._run = self._visible
@@ -145,7 +151,11 @@ class BlockGatherer:
             self.has_scripts = bool(marks)
         if self.containers and self.containers[-1] is _LIST:
             self.ensure_item()
-        self.display.inline(parts, raw, self.heading)
+        if self.is_title_next:
+            self.is_title_next = False
+            self.display.inline([_STRONG.partner, *parts, _STRONG], raw)
+        else:
+            self.display.inline(parts, raw, self.heading)
 
     def flush_code(self, language: str) -> None:
         """The run so far becomes verbatim text."""
@@ -185,8 +195,8 @@ class BlockGatherer:
         self.containers.pop()
         self.display.close()
 
-    def open_item(self, number: int = -1) -> None:
-        """Begin an item of the innermost list."""
+    def open_item(self, number: int = -1, label: str = "") -> None:
+        """Begin an item of the innermost list; the label is written before its text."""
         self.flush()
         containers = self.containers
         if containers and containers[-1] is _LINGERING:
@@ -194,7 +204,7 @@ class BlockGatherer:
             self.display.close()
         else:
             containers.append(_ITEM)
-        self.display.open(_OPEN_ITEM, number)
+        self.display.open(_OPEN_ITEM, number, label)
 
     def close_item(self) -> None:
         """End an item; it lingers, for what stands in a list between items."""

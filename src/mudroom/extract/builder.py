@@ -71,9 +71,10 @@ class DisplayBuilder:
         """A thematic break."""
         self.blocks.append(Block(BlockKind.RULE))
 
-    def open(self, kind: BlockKind, number: int = -1) -> None:
+    def open(self, kind: BlockKind, number: int = -1, label: str = "") -> None:
         """Begin a container."""
-        self.blocks.append(_BARE[kind] if number == -1 else Block(kind, number=number))
+        is_bare = number == -1 and not label
+        self.blocks.append(_BARE[kind] if is_bare else Block(kind, number=number, label=label))
 
     def close(self) -> None:
         """End the container that was begun last."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mudroom.extract.blocks import Closer
+from mudroom.extract.notes import is_only_table_of_note
 from mudroom.extract.reader import TreeReader, skip
 from mudroom.extract.tables import CapturedCell, CapturedTable
 from mudroom.extract.tree import Element
@@ -27,7 +28,8 @@ def integer(text: str | None, default: int, low: int, high: int) -> int:
 def table(reader: TreeReader, element: Element) -> Closer:
     """A table: its cells are collected apart and judged at its end."""
     reader.flush()
-    reader.tables.append(CapturedTable(is_presentation=element.attr("role") in {"presentation", "none"}))
+    is_layout = element.attr("role") in {"presentation", "none"} or is_only_table_of_note(element)
+    reader.tables.append(CapturedTable(is_presentation=is_layout))
 
     def end() -> None:
         reader.flush()

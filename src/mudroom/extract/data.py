@@ -12,7 +12,7 @@ from mudroom.extract.limits import limit_passed
 from mudroom.extract.scripts import json_strings
 from mudroom.extract.security import SecurityCollector
 from mudroom.extract.textual import read_code, read_text
-from mudroom.model import Channel, Hiding
+from mudroom.model import Channel, Hiding, Limit
 
 __all__ = ["read_json", "read_json_lines", "read_table"]
 
@@ -64,7 +64,7 @@ def _collect_strings(untrusted_json: str, line: int, security: SecurityCollector
     try:
         strings = [string for _, string in json_strings(untrusted_json)]
     except RecursionError:
-        raise limit_passed("its data is nested too deep") from None
+        raise limit_passed(Limit.NESTING) from None
     except ValueError:
         return
     for start in range(0, len(strings), _STRINGS_PER_PIECE):
@@ -76,11 +76,11 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
     try:
         for row in csv.reader(text.replace("\0", "").splitlines(keepends=True), delimiter=delimiter):
             if len(row) > _MAX_COLUMNS:
-                raise limit_passed("its table is too wide")
+                raise limit_passed(Limit.COLUMNS)
             if any(row):
                 yield row
     except csv.Error:
-        raise limit_passed("a field of its table is too large") from None
+        raise limit_passed(Limit.FIELD) from None
 
 
 def _delimiter(text: str) -> str:

@@ -137,7 +137,7 @@ class Block(NamedTuple):
     text: str = ""
     """CODE: the code. LINES: lines of plain text, broken where they are broken."""
     label: str = ""
-    """CODE: its language."""
+    """CODE: its language. OPEN_ITEM: what is written before its text."""
     number: int = 0
     """HEADING: 1 to 6. OPEN_LIST: -1 for bullets, else the first number. OPEN_ITEM: its own number, or -1."""
     rows: Sequence[Sequence[Cell]] = ()

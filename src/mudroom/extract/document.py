@@ -19,7 +19,7 @@ from mudroom.extract.tags import pick_language
 from mudroom.extract.textual import markdown_to_html, read_code, read_text
 from mudroom.extract.xml import is_xhtml, read_xml
 from mudroom.media import SniffedType, TextKind, decode_text, is_text_type, parse_content_type, sniff_type
-from mudroom.model import Channel, ExtractedDocument, View, WarningCode
+from mudroom.model import Channel, ExtractedDocument, Limit, View, WarningCode
 
 __all__ = ["extract_document"]
 
@@ -45,7 +45,7 @@ def extract_document(
     EXTRACTION_LIMIT where a bound is passed.
     """
     if len(untrusted_body) > limits.max_body_bytes:
-        raise limit_passed("it is larger than is read")
+        raise limit_passed(Limit.BODY)
     declared = parse_content_type(source.content_type)
     hint = source.filename or urlsplit(source.url).path.rpartition("/")[2]
     sniffed = sniff_type(declared, untrusted_body, hint, no_sniff=source.no_sniff)
@@ -62,7 +62,9 @@ def extract_document(
 def _unsupported(sniffed: SniffedType) -> ContentRefused:
     told = " although it was declared as text" if sniffed.disagrees else ""
     return ContentRefused(
-        Code.UNSUPPORTED_CONTENT_TYPE, f"The document is {sniffed.essence}{told}; that type is not read."
+        Code.UNSUPPORTED_CONTENT_TYPE,
+        f"The document is {sniffed.essence}{told}; that type is not read.",
+        detail=sniffed.essence,
     )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import islice
 
 from mudroom.extract.blocks import Closer
-from mudroom.extract.cells import caption, cell, input_control, integer, row, select_control, spaced, table
+from mudroom.extract.cells import caption, cell, input_control, row, select_control, spaced, table
 from mudroom.extract.declarations import judge_declarations
 from mudroom.extract.display import BREAK, Edge, Mark, end_of
+from mudroom.extract.lists import description, item, list_of_items, term
+from mudroom.extract.notes import division
 from mudroom.extract.reader import Handler, Handlers, TreeReader, skip
 from mudroom.extract.tags import BLOCKS, HEADINGS, MARKS, VOID_FALLBACKS, pick_language
 from mudroom.extract.tree import Element, Node, XPath
@@ -31,7 +33,6 @@ __all__ = ["HANDLERS"]
 
 _ANCHOR_SIGNS = frozenset({"¶", "#", "§", "🔗", "∞", ""})
 _SUP, _SUB = end_of(Mark.SUP), end_of(Mark.SUB)
-_MAX_NUMBER = 999_999_999
 _NO_HIGHLIGHTING = ":not(span):not(a):not(code):not(b):not(em):not(strong):not(i)"
 _PLAIN_ATTRIBUTES = frozenset({"class", "id", "href"})
 _ODD_ATTRIBUTES = ":not([class]):not([id]):not([href])"
@@ -104,38 +105,6 @@ def _image(reader: TreeReader, element: Element) -> Closer:
 
 def _is_wordy(alt: str) -> bool:
     return len(alt) > 2  # noqa: PLR2004 - an emoji or a letter drawn as an image is part of its word
-
-
-def _list(reader: TreeReader, element: Element) -> Closer:
-    number = integer(element.attr("start"), 1, 0, _MAX_NUMBER) if element.tag == "ol" else -1
-    reader.open_list(number)
-    return reader.close_list
-
-
-def _item(reader: TreeReader, element: Element) -> Closer:
-    if reader.is_in_list():
-        value = element.attr("value")
-        reader.open_item(-1 if value is None else integer(value, -1, 0, _MAX_NUMBER))
-        return reader.close_item
-    reader.open_list(-1)
-    reader.open_item()
-
-    def end() -> None:
-        reader.close_item()
-        reader.close_list()
-
-    return end
-
-
-def _term(reader: TreeReader, element: Element) -> Closer:
-    return _item(reader, element) if reader.is_in_list() else _block(reader, element)
-
-
-def _description(reader: TreeReader, element: Element) -> Closer:
-    if not reader.is_in_list():
-        return _block(reader, element)
-    reader.resume_item()
-    return reader.close_item
 
 
 def _quote(reader: TreeReader, _element: Element) -> Closer:
@@ -312,9 +281,10 @@ _LINES = (
 HANDLERS = Handlers(
     visible={
         **dict.fromkeys(BLOCKS, _block),
+        **dict.fromkeys(("div", "aside", "section"), division),
         **dict.fromkeys(HEADINGS, _heading),
         **{tag: end_of(mark) for tag, mark in MARKS.items()},
-        **dict.fromkeys(("ul", "ol", "menu", "dir", "dl"), _list),
+        **dict.fromkeys(("ul", "ol", "menu", "dir", "dl"), list_of_items),
         **dict.fromkeys(("pre", "listing", "xmp", "plaintext"), _preformatted),
         **dict.fromkeys(("td", "th"), cell),
         **dict.fromkeys(("button", "textarea", "output", "meter", "progress", "option"), spaced),
@@ -325,15 +295,15 @@ HANDLERS = Handlers(
         "blockquote": _quote,
         "br": _break,
         "caption": caption,
-        "dd": _description,
+        "dd": description,
         "details": _details,
         "dialog": _dialog,
-        "dt": _term,
+        "dt": term,
         "hr": _rule,
         "img": _image,
         "image": _image,
         "input": input_control,
-        "li": _item,
+        "li": item,
         "q": _inline_quote,
         "rp": _ignore,
         "rt": _ruby_text,

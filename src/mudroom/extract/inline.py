@@ -97,6 +97,12 @@ def inline_text(inline: Inline, *, is_line: bool = False) -> str:
     return "\n".join(lines).strip()
 
 
+class _Code(str):
+    """A piece of inline code among finished text; pieces that touch become one span."""
+
+    __slots__ = ()
+
+
 class _MarkdownRun:
     """One run of marked text on its way to Markdown.
 
@@ -105,7 +111,7 @@ class _MarkdownRun:
     dropped; text never is.
     """
 
-    __slots__ = ("_code", "_depth", "_is_line", "_out", "_owes_space", "_pending")
+    __slots__ = ("_code", "_code_depth", "_depth", "_is_line", "_out", "_owes_space", "_pending")
 
     def __init__(self, *, is_line: bool) -> None:
         self._is_line = is_line
@@ -113,6 +119,7 @@ class _MarkdownRun:
         self._pending: list[Edge] = []
         self._depth: dict[Mark, int] = {}
         self._code: list[str] | None = None
+        self._code_depth = 0
         self._owes_space = False
 
     def render(self, inline: Inline) -> str:
@@ -165,8 +172,7 @@ class _MarkdownRun:
     def _edge(self, edge: Edge) -> None:
         mark = edge.mark
         if mark is _CODE:
-            self._flush_code()
-            self._code = [] if edge.is_open else None
+            self._edge_of_code(edge)
         elif mark is _LINK:
             self._flush_code(keep=True)
             self._outermost(edge)
@@ -176,6 +182,17 @@ class _MarkdownRun:
             return
         elif mark in _DELIMITED:
             self._outermost(edge)
+
+    def _edge_of_code(self, edge: Edge) -> None:
+        """Code in code is the same code."""
+        if edge.is_open:
+            self._code_depth += 1
+            if self._code_depth == 1:
+                self._code = []
+        elif self._code_depth:
+            self._code_depth -= 1
+            if not self._code_depth:
+                self._flush_code()
 
     def _break(self) -> None:
         self._flush_code(keep=True)
@@ -214,24 +231,34 @@ class _MarkdownRun:
             return
         if text[0] == " ":
             self._owes_space = True
-        self._put(code_span(stripped))
+        self._put(_Code(stripped))
         self._owes_space = text[-1] == " "
 
     def _assemble(self) -> str:
         out = self._out
         while out and out[-1] is BREAK:
             out.pop()
-        if self._depth.keys() <= _ONLY_LINKS:
-            return "".join([part if type(part) is str else "\\\n" for part in out])
-        kept = self._kept_delimiters()
+        kept = set[int]() if self._depth.keys() <= _ONLY_LINKS else self._kept_delimiters()
         texts: list[str] = []
+        code: list[str] = []
         for index, part in enumerate(out):
+            if type(part) is _Code:
+                code.append(part)
+                continue
             if type(part) is not Edge:
-                texts.append(part)
+                text: str = part
             elif part.mark is _BREAK:
-                texts.append("\\\n")
+                text = "\\\n"
             elif index in kept:
-                texts.append(part.markdown)
+                text = part.markdown
+            else:
+                continue
+            if code:
+                texts.append(code_span("".join(code)))
+                code.clear()
+            texts.append(text)
+        if code:
+            texts.append(code_span("".join(code)))
         return "".join(texts).strip()
 
     def _kept_delimiters(self) -> set[int]:
@@ -263,6 +290,8 @@ def _neighbour(out: list[str], index: int, step: int) -> str:
     part = out[position]
     if type(part) is Edge:
         return " " if part.mark is _BREAK else "*"
+    if type(part) is _Code:
+        return "`"
     return part[-1] if step < 0 else part[0]
 
 

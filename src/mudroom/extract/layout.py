@@ -6,9 +6,11 @@ Markdown and plain text differ in how a leaf is written, not in where its lines 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeVar
 
-from mudroom.extract.display import Block, BlockKind, Cell
+from mudroom.extract.display import Block, BlockKind
 from mudroom.extract.limits import limit_passed
+from mudroom.model import Limit
 
 __all__ = ["RenderLeaf", "lay_out", "lay_out_table"]
 
@@ -33,12 +35,25 @@ def lay_out(blocks: Iterable[Block], render_leaf: RenderLeaf, max_chars: int) ->
     return "\n".join(layout.lines)
 
 
-def lay_out_table(rows: Sequence[Sequence[Cell]]) -> list[list[Cell | None]]:
+class _Spanning(Protocol):
+    """A cell, as far as its place needs it."""
+
+    @property
+    def colspan(self) -> int: ...
+
+    @property
+    def rowspan(self) -> int: ...
+
+
+_SomeCell = TypeVar("_SomeCell", bound=_Spanning)
+
+
+def lay_out_table(rows: Sequence[Sequence[_SomeCell]]) -> list[list[_SomeCell | None]]:
     """Rows of equal meaning by column: spans filled with None, short rows padded while that stays small."""
-    grid: list[list[Cell | None]] = []
+    grid: list[list[_SomeCell | None]] = []
     carried: list[int] = []
     for row in rows:
-        line: list[Cell | None] = []
+        line: list[_SomeCell | None] = []
         for cell in row:
             _fill_carried(line, carried)
             width = max(1, min(cell.colspan, _MAX_SPANNED - len(line)))
@@ -55,7 +70,7 @@ def lay_out_table(rows: Sequence[Sequence[Cell]]) -> list[list[Cell | None]]:
     return grid
 
 
-def _fill_carried(line: list[Cell | None], carried: list[int]) -> None:
+def _fill_carried(line: list[_SomeCell | None], carried: list[int]) -> None:
     """Empty cells where a cell from above reaches down, from where the row stands."""
     while len(line) < len(carried) and carried[len(line)] > 0:
         carried[len(line)] -= 1
@@ -65,7 +80,7 @@ def _fill_carried(line: list[Cell | None], carried: list[int]) -> None:
 class _Frame:
     """One open container: what to go back to when it closes, and how its items stand."""
 
-    __slots__ = ("blocks", "is_item", "is_loose", "lead", "marker", "number", "prefix")
+    __slots__ = ("blocks", "is_item", "is_loose", "lead", "marker", "number", "prefix", "shown", "taken")
 
     def __init__(
         self, prefix: str, lead: str, marker: str = "", number: int = -1, *, is_item: bool = False
@@ -77,12 +92,30 @@ class _Frame:
         self.number = number
         self.is_loose = False
         self.blocks = 0
+        self.shown = -1
+        """Of a list: the number that a renderer would show next. Of an item: the same, once it is written."""
+        self.taken = ""
+        """The marker of an item."""
 
 
 class _Layout:
-    """Lines so far; `_lead` stands before the next line instead of the prefix, `_gap` is a blank line owed."""
+    """Lines so far.
 
-    __slots__ = ("_after_list", "_frames", "_gap", "_lead", "_left", "_prefix", "_render_leaf", "lines")
+    `_lead` stands before the next line instead of the prefix, `_gap` is a blank line owed, `_label` the text
+    before the next paragraph.
+    """
+
+    __slots__ = (
+        "_after_list",
+        "_frames",
+        "_gap",
+        "_label",
+        "_lead",
+        "_left",
+        "_prefix",
+        "_render_leaf",
+        "lines",
+    )
 
     def __init__(self, render_leaf: RenderLeaf, max_chars: int) -> None:
         self.lines: list[str] = []
@@ -90,6 +123,7 @@ class _Layout:
         self._left = max_chars
         self._prefix = ""
         self._lead = ""
+        self._label = ""
         self._gap = False
         self._after_list = ""
         self._frames = [_Frame("", "")]
@@ -98,15 +132,30 @@ class _Layout:
         kind = block.kind
         if kind < _OPEN_LIST:
             if lines := self._render_leaf(block):
-                self._emit(lines)
-        elif kind is _CLOSE:
+                self._emit(self._labelled(kind, lines) if self._label else lines)
+            return
+        if kind is _CLOSE:
             self._close()
-        elif kind is _OPEN_ITEM:
+            return
+        if self._label:
+            self._emit(self._labelled(kind, ()))
+        if kind is _OPEN_ITEM:
             self._open_item(block.number)
+            self._label = block.label
         elif kind is _OPEN_LIST:
             self._open_list(block.number)
         else:
             self._open_quote()
+
+    def _labelled(self, kind: BlockKind, lines: Sequence[str]) -> Sequence[str]:
+        """Lines behind the label that is owed; what is no paragraph stands below it."""
+        label, self._label = self._label, ""
+        if kind is BlockKind.PARAGRAPH:
+            return (f"{label} {lines[0]}", *lines[1:])
+        if lines:
+            self._emit((label,))
+            return lines
+        return (label,)
 
     def _emit(self, lines: Sequence[str]) -> None:
         out, prefix, frame = self.lines, self._prefix, self._frames[-1]
@@ -129,7 +178,7 @@ class _Layout:
         self._after_list = ""
         frame.blocks += 1
         if self._left < 0:
-            raise limit_passed("its text is larger than is read")
+            raise limit_passed(Limit.OUTPUT)
 
     def _open_list(self, number: int) -> None:
         frame = self._frames[-1]
@@ -141,16 +190,25 @@ class _Layout:
 
     def _open_item(self, own_number: int) -> None:
         parent = self._frames[-1]
-        self._frames.append(_Frame(self._prefix, self._lead, is_item=True))
+        frame = _Frame(self._prefix, self._lead, is_item=True)
+        self._frames.append(frame)
         if len(self._frames) > _MAX_NESTING:
             return
-        bullet = f"{parent.marker or '-'} "
+        is_apart = False
+        frame.taken = parent.marker or "-"
         if parent.number >= 0:
             number = min(own_number if own_number >= 0 else parent.number, _MAX_LIST_NUMBER)
-            parent.number = number + 1
-            bullet = f"{number}{bullet}"
+            if parent.blocks and number != parent.shown:
+                is_apart = True  # a renderer would count on: another list begins
+                frame.taken = ")" if parent.marker == "." else "."
+            elif not parent.blocks and number != 1 and self._frames[-3].blocks and not self._lead:
+                self._gap = True  # only a list from one on may interrupt a paragraph
+            parent.number = frame.shown = number + 1
+            bullet = f"{number}{frame.taken} "
+        else:
+            bullet = f"{frame.taken} "
         if parent.blocks:
-            self._gap = parent.is_loose
+            self._gap = parent.is_loose or is_apart
         self._lead = (self._lead or self._prefix) + bullet
         self._prefix += " " * len(bullet)
 
@@ -169,8 +227,11 @@ class _Layout:
         parent = self._frames[-1]
         if self._lead:
             self._lead = frame.lead  # nothing stood in it, so nothing is shown of it
+            self._label = ""
         else:
             parent.blocks += 1
+            if frame.taken:
+                parent.marker, parent.shown = frame.taken, frame.shown
         self._prefix = frame.prefix
         self._gap = bool(self.lines)
         self._after_list = frame.marker

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mudroom.errors import Code, ContentRefused
-from mudroom.model import View
+from mudroom.model import Limit, View
 
 __all__ = ["ExtractLimits", "ExtractSource", "limit_passed"]
 
@@ -50,6 +50,8 @@ class ExtractLimits:
     """Documents in documents: srcdoc, feed entries, data URLs."""
 
 
-def limit_passed(what: str) -> ContentRefused:
+def limit_passed(limit: Limit) -> ContentRefused:
     """The refusal of a document that is larger than is read in one respect."""
-    return ContentRefused(Code.EXTRACTION_LIMIT, f"The document was not read: {what}.")
+    return ContentRefused(
+        Code.EXTRACTION_LIMIT, f"The document was not read: it {limit}.", detail=limit.value
+    )

@@ -17,7 +17,7 @@ from mudroom.extract.links import LinkCollector
 from mudroom.extract.security import SecurityCollector
 from mudroom.extract.tags import BORING_ATTRIBUTES
 from mudroom.extract.tree import DocumentFragment, Element, Node, Text
-from mudroom.model import Channel, Hiding
+from mudroom.model import Channel, Hiding, Limit
 
 __all__ = ["Action", "Handler", "Handlers", "TreeReader", "skip"]
 
@@ -130,7 +130,7 @@ class TreeReader(BlockGatherer):
                     break
                 nodes, closer, element = stack.pop()
             if len(stack) >= max_depth or left < 0:
-                raise limit_passed("it has too many elements, or nests them too deep")
+                raise limit_passed(Limit.NODES if left < 0 else Limit.DEPTH)
         self.flush()
 
     def _within_span(self, node: Element, span: Element) -> tuple[Element, Node]:
@@ -145,7 +145,7 @@ class TreeReader(BlockGatherer):
         """Enter an element whose attributes may hold words or hide it."""
         hiding = self.hiding
         if len(element.attrs) > self.limits.max_attributes:
-            raise limit_passed("an element has too many attributes")
+            raise limit_passed(Limit.ATTRIBUTES)
         if self._has_verdicts or not HIDING_ATTRIBUTES.isdisjoint(telling):
             hiding = self._attributes.verdict(element, hiding)
         if telling:

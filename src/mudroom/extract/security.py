@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 
 from mudroom.extract.limits import ExtractLimits, limit_passed
-from mudroom.model import Channel, Hiding, SecurityText
+from mudroom.model import Channel, Hiding, Limit, SecurityText
 
 __all__ = ["SecurityCollector", "without_surrogates"]
 
@@ -35,7 +35,7 @@ class SecurityCollector:
             self._rows.append((text, channel, hiding, line))
             self._chars += len(text)
             if self._chars > self._max_chars or len(self._rows) > self._max_pieces:
-                raise limit_passed("it holds more strings than are scanned")
+                raise limit_passed(Limit.STRINGS)
 
     def build(self) -> SecurityText:
         """All strings, in order."""

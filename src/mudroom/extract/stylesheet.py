@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from mudroom.extract.declarations import StyleVerdict, judge_declarations
 from mudroom.extract.limits import limit_passed
 from mudroom.extract.tree import Document, Element, select
+from mudroom.model import Limit
 
 __all__ = ["hidden_by_sheets"]
 
@@ -87,7 +88,7 @@ class _Budget:
         factor = _COSTLY_FACTOR if _COSTLY.search(selector) else 1
         self._left -= (self._elements if elements is None else elements) * factor
         if self._left < 0:
-            raise limit_passed("its style rules are more than are tried")
+            raise limit_passed(Limit.STYLE)
 
 
 def _drop_overridden(

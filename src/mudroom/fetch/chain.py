@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mudroom.address import (
     AllowedUrl,
-    EgressPolicy,
+    EgressSource,
     ExceptionScope,
     ParsedUrl,
     RefusedUrl,
@@ -25,9 +25,9 @@ class Chain:
     __slots__ = (
         "_answering",
         "_earlier_bytes",
+        "_egress",
         "_first",
         "_normalized",
-        "_policy",
         "_request",
         "_seen",
         "body",
@@ -40,9 +40,9 @@ class Chain:
         "spent_seconds",
     )
 
-    def __init__(self, request: FetchRequest, policy: EgressPolicy) -> None:
+    def __init__(self, request: FetchRequest, egress: EgressSource) -> None:
         self._request = request
-        self._policy = policy
+        self._egress = egress
         self.method = request.method
         self.headers = request.headers
         self.body = request.body
@@ -56,14 +56,17 @@ class Chain:
         self._seen = {(self.method, self._normalized)}
 
     def _begin(self, request: FetchRequest) -> tuple[ExceptionScope, AllowedUrl]:
-        """The first URL and what it may use: as it was judged, where that was under this policy."""
+        """The first URL and what it may use."""
         judged = request.url
         if not isinstance(judged, AllowedUrl):
             scope = request.initiator_scope
             return scope, self._judge(judged, scope, request.base)
-        if judged.policy is self._policy:
-            return judged.scope, judged
-        return judged.scope, self._judge(judged.url.href, judged.scope, None)
+        return judged.scope, self._confirm(judged)
+
+    def confirm(self) -> AllowedUrl:
+        """The URL that the chain is at, judged anew where the policy has changed since. Raises: EgressRefused."""
+        self.current = self._confirm(self.current)
+        return self.current
 
     def record(self, response: WireResponse, exception: str | None) -> None:
         """Note the hop that was just made."""
@@ -118,8 +121,13 @@ class Chain:
             raise EgressRefused(Code.REDIRECT_LOOP, f"{here.host} redirects in a circle")
         self._seen.add(step)
 
+    def _confirm(self, judged: AllowedUrl) -> AllowedUrl:
+        if judged.policy is self._egress.current():
+            return judged
+        return self._judge(judged.url.href, judged.scope, None)
+
     def _judge(self, untrusted_url: str, scope: ExceptionScope, base: ParsedUrl | None) -> AllowedUrl:
-        verdict = judge_url(untrusted_url, self._policy, scope, base=base)
+        verdict = judge_url(untrusted_url, self._egress.current(), scope, base=base)
         if isinstance(verdict, RefusedUrl):
             where = f"{self.current.url.host} redirects to a refused target: " if self.hops else ""
             raise EgressRefused(verdict.code, f"{where}{verdict.message}")

@@ -11,7 +11,14 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
-from mudroom.address import EgressPolicy, ExceptionScope, IPAddress, RefusedAnswers, judge_answers
+from mudroom.address import (
+    EgressPolicy,
+    EgressSource,
+    ExceptionScope,
+    IPAddress,
+    RefusedAnswers,
+    judge_answers,
+)
 from mudroom.clock import Clock
 from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
 from mudroom.fetch.chain import Chain
@@ -43,8 +50,9 @@ Exceptions = dict[str, str]
 
 
 class _Judged(NamedTuple):
-    """What was judged of a host last, and what came of it; the policy is fixed."""
+    """What was judged of a host last, and what came of it."""
 
+    policy: EgressPolicy
     answer: tuple[IPAddress, ...]
     scope: ExceptionScope
     url_exception: str | None
@@ -58,7 +66,7 @@ class Fetcher:
         self,
         transport: Transport,
         resolver: Resolver,
-        policy: EgressPolicy,
+        egress: EgressSource,
         options: FetchOptions,
         clock: Clock,
         *,
@@ -67,9 +75,9 @@ class Fetcher:
         check_request_headers(options.headers)
         self._transport = transport
         self._resolver = resolver
-        self._policy = policy
+        self._egress = egress
         self._options = options
-        self._clock = clock
+        self._now = clock.monotonic
         self._slots = slots if slots is not None else OriginSlots()
         self._profile = options.headers
         self._judged: dict[str, _Judged] = {}
@@ -82,13 +90,14 @@ class Fetcher:
         Raises: EgressRefused before anything refused is dialled; FetchFailed; ContentRefused for a size,
             type or coding; each with the hops made so far in `hops`. What `hop_check` raises passes through.
         """
-        started = self._clock.monotonic()
+        started = self._now()
+        await self._egress.refresh()
         chain = self._start(request)
         try:
             async with await self._reach(request, chain) as response:
                 body = await response.read()
                 decoded = self._decode(request, response, body)
-                return _to_result(chain, response, body, decoded, self._clock.monotonic() - started)
+                return _to_result(chain, response, body, decoded, self._now() - started)
         except MudroomError as error:
             chain.sign(error)
             raise
@@ -99,6 +108,7 @@ class Fetcher:
 
         Raises: as `fetch`.
         """
+        await self._egress.refresh()
         chain = self._start(request)
         try:
             async with await self._reach(request, chain) as response:
@@ -112,7 +122,7 @@ class Fetcher:
         check_method(request.method)
         if request.headers:
             check_request_headers(request.headers)
-        return Chain(request, self._policy)
+        return Chain(request, self._egress)
 
     async def _reach(self, request: FetchRequest, chain: Chain) -> Visit:
         """The final answer at its headers, redirects followed; the caller closes it."""
@@ -129,55 +139,47 @@ class Fetcher:
             await visit.close()
 
     async def _visit(self, request: FetchRequest, chain: Chain) -> Visit:
-        """One hop, from its checks to its headers."""
-        wire, exceptions = await self._clear(request, chain)
-        slot = self._slots.hold(wire.url.origin, request.priority)
+        """One hop, from its checks to its headers; its addresses are judged when nothing is waited for any more."""
+        url = chain.current.url
+        if request.hop_check is not None:
+            await request.hop_check(url, chain.scope)
+        asked = self._now()
+        answer = (url.address,) if url.address is not None else await self._resolver.resolve(url.host)
+        chain.spent_seconds += self._now() - asked
+        slot = self._slots.hold(url.origin, request.priority)
         await slot.__aenter__()
         try:
-            started = self._clock.monotonic()
-            exchange = self._transport.open(wire)
+            await self._egress.refresh(answer)
+            addresses, exceptions = self._judge(chain, answer)
+            started = self._now()
+            exchange = self._transport.open(self._wire_request(request, chain, addresses))
             response = await exchange.__aenter__()
         except BaseException:
             await slot.__aexit__(None, None, None)
             raise
-        chain.spent_seconds += self._clock.monotonic() - started
+        chain.spent_seconds += self._now() - started
         chain.record(response, exceptions.get(response.address))
         return Visit(slot, exchange, response)
 
-    async def _clear(self, request: FetchRequest, chain: Chain) -> tuple[WireRequest, Exceptions]:
-        """The hop as it may be sent, and the exceptions behind those of its addresses that need one."""
-        target = chain.current
-        url = target.url
-        if request.hop_check is not None:
-            await request.hop_check(url, chain.scope)
-        exceptions: Exceptions = {}
-        if url.address is not None:
-            addresses: tuple[IPAddress, ...] = (url.address,)
-            if target.exception is not None:
-                exceptions = {str(url.address): target.exception}
-        else:
-            started = self._clock.monotonic()
-            answer = await self._resolver.resolve(url.host)
-            chain.spent_seconds += self._clock.monotonic() - started
-            addresses, exceptions = self._judge(url.host, answer, chain.scope, target.exception)
-        return self._wire_request(request, chain, addresses), exceptions
-
-    def _judge(
-        self, host: str, answer: tuple[IPAddress, ...], scope: ExceptionScope, url_exception: str | None
-    ) -> tuple[tuple[IPAddress, ...], Exceptions]:
-        """The addresses of an answer when all may be dialled.
+    def _judge(self, chain: Chain, answer: tuple[IPAddress, ...]) -> tuple[tuple[IPAddress, ...], Exceptions]:
+        """The addresses of a hop when all may be dialled, and the exceptions behind those that need one.
 
         Most hosts answer as they did the last time, to the same scope: that verdict is remembered.
         """
+        target, scope, policy = chain.confirm(), chain.scope, self._egress.current()
+        host, url_exception = target.url.host, target.exception
+        if target.url.address is not None:
+            return answer, {} if url_exception is None else {str(target.url.address): url_exception}
         last = self._judged.get(host)
         if (
             last is not None
+            and last.policy is policy
             and last.answer == answer
             and (last.scope is scope or last.scope == scope)
             and last.url_exception == url_exception
         ):
             return last.allowed
-        verdict = judge_answers(answer, self._policy, scope, host=host, url_exception=url_exception)
+        verdict = judge_answers(answer, policy, scope, host=host, url_exception=url_exception)
         if isinstance(verdict, RefusedAnswers):
             kind = FetchFailed if verdict.code is Code.DNS_FAILURE else EgressRefused
             raise kind(verdict.code, verdict.message)
@@ -187,7 +189,7 @@ class Fetcher:
             str(one.address): one.exception for one in verdict.verdicts if one.exception is not None
         }
         allowed = (verdict.addresses, exceptions)
-        self._judged[host] = _Judged(answer, scope, url_exception, allowed)
+        self._judged[host] = _Judged(policy, answer, scope, url_exception, allowed)
         return allowed
 
     def _wire_request(

@@ -81,11 +81,6 @@ class OriginSlots:
         del priority
         return _Held(self._global, self._gates, origin, self._origin_slots)
 
-    @property
-    def busy_origins(self) -> int:
-        """Origins with a hop running or waiting; nothing is remembered of the others."""
-        return len(self._gates)
-
 
 class _Held:
     """One hop's slots while it has them."""

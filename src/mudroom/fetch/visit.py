@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 
@@ -33,7 +34,7 @@ class Visit:
     async def __aenter__(self) -> WireResponse:
         return self.response
 
-    async def __aexit__(
+    def __aexit__(
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        await self.close()
+    ) -> Coroutine[None, None, None]:
+        return self.close()

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from mudroom.errors import Code, MudroomError
 from mudroom.guest.lock import LockOrder, lock_guest
+from mudroom.model import Limit
 from mudroom.wire import (
     HEADER_BYTES,
     FrameHeader,
@@ -70,7 +71,7 @@ def live(role: Role, order: LockOrder) -> None:
         header, payload = frame
         kind, answer = _answer(role, header.kind, payload)
         if len(answer) > told.max_answer_bytes:
-            kind, answer = FrameKind.FAILURE, encode_failure(Code.EXTRACTION_LIMIT)
+            kind, answer = FrameKind.FAILURE, encode_failure(Code.EXTRACTION_LIMIT, Limit.ANSWER)
         _write_frame(kind, header.nonce, answer)
 
 
@@ -91,12 +92,12 @@ def _answer(role: Role, kind: FrameKind, payload: memoryview) -> tuple[FrameKind
     except MemoryError:
         return FrameKind.FAILURE, encode_failure(Code.GUEST_MEMORY)
     except (RecursionError, OverflowError):
-        return FrameKind.FAILURE, encode_failure(Code.EXTRACTION_LIMIT)
+        return FrameKind.FAILURE, encode_failure(Code.EXTRACTION_LIMIT, Limit.NESTING)
     except UnicodeEncodeError:
         # A lone surrogate in what was read.
         return FrameKind.FAILURE, encode_failure(Code.EXTRACTION_FAILED)
     except MudroomError as failure:
-        return FrameKind.FAILURE, encode_failure(failure.code)
+        return FrameKind.FAILURE, encode_failure(failure.code, failure.detail)
 
 
 def _read_frame() -> tuple[FrameHeader, memoryview] | None:

@@ -76,6 +76,7 @@ def receive_page(
             url=fetched.final.href,
             content_type="".join(header_values(fetched.headers, "content-type")[-1:]),
             views=request.views,
+            no_sniff=_forbids_sniffing(fetched),
         ),
         site=site_of(fetched.final),
         retrieved_at=snapshot.fetched_at,
@@ -84,6 +85,12 @@ def receive_page(
         initiator=request.initiator,
         robots=request.robots,
     )
+
+
+def _forbids_sniffing(fetched: Fetched) -> bool:
+    """Source: Fetch standard, determine nosniff: the first value of the header decides."""
+    values = header_values(fetched.headers, "x-content-type-options")
+    return bool(values) and values[0].partition(",")[0].strip().lower() == "nosniff"
 
 
 def receive_file(

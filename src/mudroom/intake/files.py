@@ -89,9 +89,8 @@ def read_stream(stream: BinaryIO, max_bytes: int) -> bytes:
     try:
         body = stream.read(max_bytes + 1)
     except OSError as error:
-        raise FileRefused(
-            Code.FILE_UNREADABLE, f"standard input could not be read: {error.strerror}"
-        ) from error
+        why = "is closed" if error.errno == errno.EBADF else f"could not be read: {error.strerror}"
+        raise FileRefused(Code.FILE_UNREADABLE, f"standard input {why}") from error
     if len(body) > max_bytes:
         raise FileRefused(Code.FILE_TOO_LARGE, f"standard input holds more than {max_bytes:,} bytes")
     return body

@@ -49,6 +49,7 @@ from mudroom.model import (
     ScanReport,
     ScanRequest,
     UntrustedDocument,
+    WarningCode,
 )
 from mudroom.screen import AcceptedDocument, QuarantinedDocument, block_unscanned, decide
 from mudroom.snapshot import KeepRule, PreparedSnapshot, SnapshotInput
@@ -70,7 +71,7 @@ class Intake:
         )
         try:
             trail.enter(PageState.VALIDATING)
-            judged = self._judge(request, trail)
+            judged = await self._judge(request, trail)
             trail.enter(PageState.FETCHING)
             fetched = await self._fetch(request, judged, trail)
             snapshot = snapshot_page(fetched, trail.facts, self._parts.clock.now())
@@ -113,8 +114,10 @@ class Intake:
 
     # The stages, in order.
 
-    def _judge(self, request: PageRequest, trail: Trail) -> AllowedUrl:
-        verdict = judge_url(request.untrusted_url, self._parts.egress, request.scope, base=request.base)
+    async def _judge(self, request: PageRequest, trail: Trail) -> AllowedUrl:
+        egress = self._parts.egress
+        await egress.refresh()
+        verdict = judge_url(request.untrusted_url, egress.current(), request.scope, base=request.base)
         if not isinstance(verdict, AllowedUrl):
             raise EgressRefused(verdict.code, verdict.message)
         trail.add(requested_url=verdict.url.href)
@@ -173,7 +176,8 @@ class Intake:
             body=arrival.untrusted_body, source=arrival.source, limits=self._parts.extract_limits
         )
         content = await self._parts.guests.extract(request, site=arrival.site, run_id=trail.facts.run_id)
-        trail.add(warnings=content.warnings)
+        is_empty = not arrival.untrusted_body
+        trail.add(warnings=(*content.warnings, *((WarningCode.EMPTY_BODY,) if is_empty else ())))
         if content.needs_render:
             raise FetchFailed(Code.NEEDS_RENDER, _describe_shell(content))
         return content

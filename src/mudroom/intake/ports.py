@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from mudroom.address import EgressPolicy
+from mudroom.address import EgressSource
 from mudroom.clock import Clock
 from mudroom.extract import ExtractLimits
 from mudroom.fetch import Fetched, FetchRequest
@@ -51,7 +51,7 @@ class Parts:
     guests: Guests
     archive: SnapshotStore
     keep: KeepRule
-    egress: EgressPolicy
+    egress: EgressSource
     extract_limits: ExtractLimits
     policy: PolicyOptions
     clock: Clock

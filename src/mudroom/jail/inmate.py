@@ -126,9 +126,11 @@ class Inmate:
     def _failure_of(self, answer: Answer) -> ContentRefused | GuestFailed:
         if answer.kind is not FrameKind.FAILURE:
             return refuse(f"an answer of kind {answer.kind.name}")
-        code = decode_failure(answer.untrusted_payload)
+        code, detail = decode_failure(answer.untrusted_payload)
         if code in _CONTENT_CODES:
-            return ContentRefused(code, f"a document {self._of_site()} could not be read")
+            return ContentRefused(
+                code, f"a document {self._of_site()} {_describe_refusal(code, detail)}", detail=detail
+            )
         if code is Code.GUEST_MEMORY:
             return GuestFailed(code, f"a document {self._of_site()} needed more memory than it may have")
         return GuestFailed(code, f"a guest for documents {self._of_site()} failed")
@@ -187,6 +189,14 @@ def judge_lock(ready: GuestReady, isolation: Isolation) -> None:
         raise GuestFailed(Code.JAIL_UNAVAILABLE, "the guest has no seccomp filter")
     if isolation is Isolation.CONFINED and ready.landlock_abi == 0:
         raise GuestFailed(Code.JAIL_UNAVAILABLE, "this kernel has no Landlock, or it is switched off")
+
+
+def _describe_refusal(code: Code, detail: str) -> str:
+    if code is Code.UNSUPPORTED_CONTENT_TYPE and "/" in detail:
+        return f"is {detail}, which is not read"
+    return (
+        f"could not be read: it {detail}" if code is Code.EXTRACTION_LIMIT and detail else "could not be read"
+    )
 
 
 def _describe(error: Exception) -> str:

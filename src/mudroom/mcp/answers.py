@@ -12,6 +12,7 @@ from mcp_types import CallToolResult, TextContent
 from mudroom.address import parse_url
 from mudroom.clock import format_time
 from mudroom.errors import CODES, Code
+from mudroom.mcp.advice import advise_agent
 from mudroom.mcp.fence import fence_text, make_boundary
 from mudroom.mcp.shelf import KeptDocument
 from mudroom.model import Decision, OutcomeKind
@@ -60,6 +61,8 @@ def tell_accepted(
         _WARNING.format(boundary=boundary),
         fence_text(f"{head}\n{part}", boundary),
     ]
+    if not page.markdown.strip():
+        lines.append("The page is empty: there is nothing to read in it.")
     if next_cursor is not None:
         lines.append(f"There is more: call web_open with the same url and cursor {next_cursor}")
     return _result("\n".join(lines), structured)
@@ -74,6 +77,7 @@ def tell_withheld(
     review: str | None = None,
     retryable: bool | None = None,
     next_cursor: str | None = None,
+    http_status: int | None = None,
 ) -> CallToolResult:
     """Why there is no page: number, origin, code, and what a person can do; nothing of the page."""
     url = parse_url(untrusted_url)
@@ -83,6 +87,7 @@ def tell_withheld(
         "number": number,
         "origin": url.origin if url is not None else None,
         "code": code.value if code is not None else None,
+        "http_status": http_status,
         "retryable": can_retry,
         "review": review,
         "next_cursor": next_cursor,
@@ -90,8 +95,10 @@ def tell_withheld(
     lines = [f"{kind.value}: {structured['code'] or 'kept for a person, because its scan warns'}"]
     if url is not None:
         lines[0] += f", page {number or 1} of {url.origin}" if number else f", {url.origin}"
+    if http_status is not None:
+        lines[0] += f", answered with status {http_status}"
     if code is not None:
-        lines.append(CODES[code].advice)
+        lines.append(advise_agent(code))
     if review is not None:
         lines.append(f"A person can look into it with: {review}")
     if next_cursor is not None:
@@ -106,6 +113,7 @@ def tell_refused_arguments(faults: tuple[str, ...]) -> CallToolResult:
         "number": None,
         "origin": None,
         "code": Code.INVALID_CONFIG.value,
+        "http_status": None,
         "retryable": False,
         "review": None,
         "next_cursor": None,

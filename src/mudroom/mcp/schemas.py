@@ -88,6 +88,7 @@ _WITHHELD = {
     "number": {"type": ["integer", "null"], "description": "Of the page in its run."},
     "origin": {"type": ["string", "null"]},
     "code": {"type": ["string", "null"], "description": "Why; null for a warning that a person must see."},
+    "http_status": {"type": ["integer", "null"], "description": "What the site answered, for HTTP_STATUS."},
     "retryable": {"type": "boolean"},
     "review": {"type": ["string", "null"], "description": "What a person types to look into it."},
     "next_cursor": {"type": ["string", "null"], "description": "Where only this part was withheld."},

@@ -107,6 +107,7 @@ class WebOpen:
             number=outcome.facts.number,
             review=self._name_review(outcome.facts.run_id),
             retryable=False if isinstance(outcome, Quarantined) else outcome.retryable,
+            http_status=outcome.facts.http_status if code is Code.HTTP_STATUS else None,
         )
 
     async def _show(self, document: KeptDocument, index: int) -> CallToolResult:

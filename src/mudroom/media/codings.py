@@ -15,14 +15,13 @@ from typing import Protocol
 import brotli
 
 from mudroom.errors import Code, ContentRefused
-from mudroom.media.types import header_values
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
-__all__ = ["BodyDecoder", "decode_body"]
+__all__ = ["BodyDecoder"]
 
 _MAX_NESTED = 3
 _PIECE_BYTES = 65_536
@@ -230,13 +229,6 @@ class BodyDecoder:
                 Code.DECODED_TOO_LARGE,
                 f"The body unpacks to more than the {self._limit:,} bytes that are allowed.",
             )
-
-
-def decode_body(headers: tuple[tuple[str, str], ...], body: bytes, max_decoded_bytes: int) -> bytes:
-    """A whole body without its content codings. Raises: as BodyDecoder does."""
-    codings = ",".join(header_values(headers, "content-encoding"))
-    decoder = BodyDecoder(codings, max_decoded_bytes)
-    return decoder.feed(body) + decoder.finish()
 
 
 def _failed() -> ContentRefused:

@@ -9,6 +9,7 @@ from mudroom.model.document import (
     UntrustedDocument,
 )
 from mudroom.model.finding import ExposedText, Finding, ScanReport, ScanRequest
+from mudroom.model.refusals import REFUSAL_DETAILS, Limit
 from mudroom.model.runs import format_document_id, format_run_id
 from mudroom.model.text import SecurityText, TextPiece
 from mudroom.model.vocabulary import (
@@ -29,6 +30,7 @@ from mudroom.model.vocabulary import (
 )
 
 __all__ = [
+    "REFUSAL_DETAILS",
     "BlockedDocument",
     "Channel",
     "CrawlState",
@@ -41,6 +43,7 @@ __all__ = [
     "Hop",
     "Initiator",
     "Isolation",
+    "Limit",
     "Link",
     "OutcomeKind",
     "PageState",

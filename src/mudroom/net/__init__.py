@@ -1,11 +1,13 @@
 """Names resolved, addresses pinned, streams opened."""
 
 from mudroom.net.curl import CurlTransport
+from mudroom.net.egress import MachineEgress, add_interfaces
 from mudroom.net.headers import check_method, check_request_headers, declared_length
-from mudroom.net.interfaces import list_own_addresses, list_own_networks
+from mudroom.net.interfaces import Interface, list_interfaces
 from mudroom.net.libcurl import HAD_KEY_LOG
 from mudroom.net.limits import NetLimits
 from mudroom.net.nat64 import discover_nat64, find_nat64_prefixes
+from mudroom.net.proxies import list_proxies
 from mudroom.net.resolver import Resolver, ResolverOptions, SystemResolver
 from mudroom.net.transport import Headers, Transport, WireRequest, WireResponse
 
@@ -13,6 +15,8 @@ __all__ = [
     "HAD_KEY_LOG",
     "CurlTransport",
     "Headers",
+    "Interface",
+    "MachineEgress",
     "NetLimits",
     "Resolver",
     "ResolverOptions",
@@ -20,11 +24,12 @@ __all__ = [
     "Transport",
     "WireRequest",
     "WireResponse",
+    "add_interfaces",
     "check_method",
     "check_request_headers",
     "declared_length",
     "discover_nat64",
     "find_nat64_prefixes",
-    "list_own_addresses",
-    "list_own_networks",
+    "list_interfaces",
+    "list_proxies",
 ]

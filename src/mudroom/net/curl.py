@@ -25,9 +25,9 @@ from mudroom.address import IPAddress
 from mudroom.errors import Code, FetchFailed, InvalidConfig
 from mudroom.net.driver import CurlDriver
 from mudroom.net.exchange import Exchange
-from mudroom.net.faults import proxy_note
 from mudroom.net.handle import CurlHandle
 from mudroom.net.headers import check_method
+from mudroom.net.proxies import note_proxies
 from mudroom.net.transport import WireRequest
 
 __all__ = ["CurlTransport"]
@@ -155,7 +155,7 @@ class CurlTransport:
     """A `Transport` over libcurl. Belongs to the event loop that first uses it."""
 
     def __init__(self, *, environ: Mapping[str, str] = os.environ) -> None:
-        self._note = proxy_note(environ)
+        self._note = note_proxies(environ)
         self._partitions: OrderedDict[str, _Partition] = OrderedDict()
         self._bundles: dict[str, bytes] = {}
         self._last_addresses: tuple[IPAddress, ...] = ()

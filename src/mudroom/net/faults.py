@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from mudroom.errors import Code, FetchFailed
 from mudroom.net.libcurl import pycurl
 
-__all__ = ["CONNECT_ERRORS", "map_curl_error", "proxy_note"]
+__all__ = ["CONNECT_ERRORS", "map_curl_error"]
 
 CONNECT_ERRORS = frozenset({pycurl.E_COULDNT_CONNECT, pycurl.E_OPERATION_TIMEDOUT})
 """Failures of one address after which the next one is tried."""
@@ -60,17 +58,10 @@ _SINGLE = {
     pycurl.E_URL_MALFORMAT: (Code.INVALID_URL, "the host name cannot be sent in a request"),
     _TOO_LARGE: (Code.HEADERS_TOO_LARGE, "{host} sent more headers than are read"),
 }
-_PROXY_VARIABLES = ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
-
-
-def proxy_note(environ: Mapping[str, str]) -> str:
-    """A clause that says that a proxy is set in the environment and is not used; empty when none is."""
-    names = [name for name in _PROXY_VARIABLES if environ.get(name)]
-    return f" (the environment's proxy was ignored: {', '.join(names)})" if names else ""
 
 
 def map_curl_error(errno: int, untrusted_text: str, host: str, note: str) -> FetchFailed:
-    """A failure of libcurl as one of ours. The message names the host alone; `note` is `proxy_note`'s.
+    """A failure of libcurl as one of ours. The message names the host alone; `note` is `note_proxies`'.
 
     Why: the library's own text can hold names that the peer wrote into its certificate, so it only
     chooses among our words and is never shown.

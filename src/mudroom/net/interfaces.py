@@ -6,27 +6,18 @@ from ipaddress import IPv4Interface, IPv6Interface, ip_interface
 
 import ifaddr
 
-from mudroom.address import IPAddress, IPNetwork
+__all__ = ["Interface", "list_interfaces"]
 
-__all__ = ["list_own_addresses", "list_own_networks"]
-
-
-def list_own_addresses() -> frozenset[IPAddress]:
-    """Every address of every interface; a request to one would reach this machine itself."""
-    return frozenset(interface.ip for interface in _list_interfaces())
+Interface = IPv4Interface | IPv6Interface
+"""An address of this machine, and the network on whose link it is: neighbours there answer without a router."""
 
 
-def list_own_networks() -> tuple[IPNetwork, ...]:
-    """The networks that are on the link, where neighbours answer without a router between."""
-    networks = {interface.network for interface in _list_interfaces()}
-    return tuple(sorted(networks, key=str))
-
-
-def _list_interfaces() -> tuple[IPv4Interface | IPv6Interface, ...]:
-    found = []
+def list_interfaces() -> tuple[Interface, ...]:
+    """Every address of every interface, each once, in a fixed order."""
+    found: set[Interface] = set()
     for adapter in ifaddr.get_adapters():
         for entry in adapter.ips:
             # An IPv6 entry is (address, flow, scope).
             address = entry.ip[0] if isinstance(entry.ip, tuple) else entry.ip
-            found.append(ip_interface(f"{address}/{entry.network_prefix}"))
-    return tuple(found)
+            found.add(ip_interface(f"{address}/{entry.network_prefix}"))
+    return tuple(sorted(found, key=str))

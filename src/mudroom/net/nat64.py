@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, IPv6Network
 
 from mudroom.address import IPAddress
-from mudroom.errors import FetchFailed
 from mudroom.net.resolver import Resolver
 
 __all__ = ["discover_nat64", "find_nat64_prefixes"]
@@ -18,14 +17,12 @@ _U_OCTET = 8  # RFC 6052 section 2.2: this byte is zero and belongs to no embedd
 
 
 async def discover_nat64(resolver: Resolver) -> tuple[IPv6Network, ...]:
-    """The NAT64 prefixes of this network; empty when it has none or the name is not answered.
+    """The NAT64 prefixes of this network; empty when it has none.
 
+    Raises: FetchFailed when the name is not answered, which says nothing of the network.
     Source: RFC 7050 section 3.
     """
-    try:
-        return find_nat64_prefixes(await resolver.resolve(_NAME))
-    except FetchFailed:
-        return ()
+    return find_nat64_prefixes(await resolver.resolve(_NAME))
 
 
 def find_nat64_prefixes(addresses: Iterable[IPAddress]) -> tuple[IPv6Network, ...]:

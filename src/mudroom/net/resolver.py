@@ -14,8 +14,9 @@ An answer is kept for some seconds, a failure is not. It is judged anew for ever
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -24,6 +25,7 @@ from typing import Any, Protocol
 from mudroom.address import IPAddress
 from mudroom.errors import Code, FetchFailed
 from mudroom.net.lookup_threads import LookupThreads
+from mudroom.net.proxies import note_proxies
 
 __all__ = ["Lookup", "Resolver", "ResolverOptions", "SystemResolver"]
 
@@ -67,9 +69,17 @@ class _Flight:
 class SystemResolver:
     """A `Resolver` over `getaddrinfo`: absolute names only, so that no search list is ever applied."""
 
-    def __init__(self, options: ResolverOptions = ResolverOptions(), *, lookup: Lookup | None = None) -> None:
+    def __init__(
+        self,
+        options: ResolverOptions = ResolverOptions(),
+        *,
+        lookup: Lookup | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
         self._options = options
         self._lookup = lookup or look_up
+        # Where names are looked up by a proxy, none may resolve without it.
+        self._note = note_proxies(environ)
         self._threads = LookupThreads(options.max_threads)
         self._flights: dict[str, _Flight] = {}
         self._cache: dict[str, tuple[float, tuple[IPAddress, ...]]] = {}
@@ -85,11 +95,13 @@ class SystemResolver:
             async with asyncio.timeout(self._options.timeout_seconds):
                 answer = await asyncio.shield(flight.answer)
         except TimeoutError:
-            raise FetchFailed(Code.DNS_TIMEOUT, f"the name {host} was not resolved in time") from None
+            raise FetchFailed(
+                Code.DNS_TIMEOUT, f"the name {host} was not resolved in time{self._note}"
+            ) from None
         finally:
             flight.waiting -= 1
         if isinstance(answer, str):
-            raise FetchFailed(Code.DNS_FAILURE, f"the name {host} does not resolve: {answer}")
+            raise FetchFailed(Code.DNS_FAILURE, f"the name {host} does not resolve: {answer}{self._note}")
         return answer
 
     def close(self) -> None:

@@ -3,7 +3,6 @@
 from mudroom.robots.lines import MAX_BODY_BYTES
 from mudroom.robots.rules import (
     ALLOW_ALL,
-    DISALLOW_ALL,
     MAX_CRAWL_DELAY_SECONDS,
     RobotsRules,
     RobotsVerdict,
@@ -12,7 +11,6 @@ from mudroom.robots.rules import (
 
 __all__ = [
     "ALLOW_ALL",
-    "DISALLOW_ALL",
     "MAX_BODY_BYTES",
     "MAX_CRAWL_DELAY_SECONDS",
     "RobotsRules",

@@ -15,7 +15,6 @@ from mudroom.robots.spelling import decode_target, spell_target
 
 __all__ = [
     "ALLOW_ALL",
-    "DISALLOW_ALL",
     "MAX_CRAWL_DELAY_SECONDS",
     "RobotsRules",
     "RobotsVerdict",
@@ -81,8 +80,6 @@ class RobotsRules:
 
 ALLOW_ALL = RobotsRules()
 """No robots.txt (4xx): everything may be requested."""
-DISALLOW_ALL = RobotsRules(rules=(Rule.parse("/", is_allow=False),))
-"""robots.txt cannot be had (5xx, unreachable): nothing may."""
 
 
 class _Reader:

@@ -83,7 +83,6 @@ def format_report_sarif(reports: Sequence[TextReport], rules: RuleSet, version: 
     driver = {
         "name": "mudroom",
         "version": version,
-        "informationUri": "https://mudroom.invalid/docs",
         "rules": [
             {
                 "id": rule.id,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from mudroom.model import Severity
 from mudroom.screen.context import CONFIDENCE, Context, ContextReader
@@ -75,7 +76,7 @@ def scan_text(scanner: Scanner, untrusted_text: str, file: str, options: TextOpt
     kept: list[TextMatch] = []
     low: list[TextMatch] = []
     suppressed: list[TextMatch] = []
-    for hit in sorted(scanner.find_all(buffer), key=lambda item: (item.start, item.end, item.rule.id)):
+    for hit in _merge(scanner.find_all(buffer)):
         match = _describe(hit, buffer, contexts, lines)
         if suppressions.covers(hit.rule.id, match.line):
             suppressed.append(match)
@@ -84,6 +85,21 @@ def scan_text(scanner: Scanner, untrusted_text: str, file: str, options: TextOpt
         else:
             low.append(match)
     return TextReport(file=file, matches=tuple(kept), suppressed=tuple(suppressed), low_confidence=tuple(low))
+
+
+def _merge(hits: Iterable[Hit]) -> list[Hit]:
+    """The hits in their order; those of one rule that overlap are one, since they tell of one phrase."""
+    merged: list[Hit] = []
+    places: dict[tuple[str, bool], int] = {}
+    for hit in sorted(hits, key=lambda item: (item.start, item.end, item.rule.id)):
+        key = (hit.rule.id, hit.is_decoded)
+        place = places.get(key)
+        if place is not None and hit.start < merged[place].end:
+            merged[place] = replace(merged[place], end=max(hit.end, merged[place].end))
+        else:
+            places[key] = len(merged)
+            merged.append(hit)
+    return merged
 
 
 class _LineCounter:

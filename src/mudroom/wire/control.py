@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mudroom.errors import Code
+from mudroom.model import REFUSAL_DETAILS
 from mudroom.wire.codec import PayloadReader, PayloadWriter
 from mudroom.wire.frame import refuse
 
@@ -29,6 +30,8 @@ _CODES = {
     5: Code.GUEST_MEMORY,
     6: Code.GUEST_PROTOCOL,
 }
+_DETAIL_NUMBERS = {detail: number for number, detail in enumerate(REFUSAL_DETAILS, 1)}
+_NO_DETAIL = 0
 _CODE_NUMBERS = {code: number for number, code in _CODES.items()}
 _MAX_LANDLOCK_ABI = 1000
 _MAX_UID = 2**32 - 1
@@ -102,16 +105,23 @@ def decode_ready(payload: bytes | bytearray | memoryview) -> GuestReady:
     return ready
 
 
-def encode_failure(code: Code) -> bytes:
-    """The payload of a failure; a code that guests may not name becomes EXTRACTION_FAILED."""
-    return bytes((_CODE_NUMBERS.get(code, _CODE_NUMBERS[Code.EXTRACTION_FAILED]),))
+def encode_failure(code: Code, detail: str = "") -> bytes:
+    """The payload of a failure; a code that guests may not name becomes EXTRACTION_FAILED.
+
+    Shapes: a `detail` that is none of `REFUSAL_DETAILS` is left out.
+    """
+    number = _CODE_NUMBERS.get(code, _CODE_NUMBERS[Code.EXTRACTION_FAILED])
+    return bytes((number, _DETAIL_NUMBERS.get(detail, _NO_DETAIL)))
 
 
-def decode_failure(untrusted_payload: bytes | bytearray | memoryview) -> Code:
-    """The code of a failure, one of those that guests may name. Raises GuestFailed(GUEST_PROTOCOL)."""
+def decode_failure(untrusted_payload: bytes | bytearray | memoryview) -> tuple[Code, str]:
+    """Code and detail of a failure, each one of those that guests may name; the detail may be empty.
+
+    Raises: GuestFailed(GUEST_PROTOCOL).
+    """
     reader = PayloadReader(untrusted_payload)
-    number = reader.take_u8()
+    number, detail = reader.take_u8(), reader.take_u8()
     reader.finish()
-    if number not in _CODES:
+    if number not in _CODES or detail > len(REFUSAL_DETAILS):
         raise refuse("a failure of unknown code")
-    return _CODES[number]
+    return _CODES[number], REFUSAL_DETAILS[detail - 1] if detail else ""

@@ -1,0 +1,86 @@
+"""Lists, and terms with what they mean."""
+
+from __future__ import annotations
+
+from mudroom.extract.blocks import Closer
+from mudroom.extract.cells import integer
+from mudroom.extract.numbering import Numbering, declared_style
+from mudroom.extract.reader import TreeReader
+from mudroom.extract.tree import Element
+
+__all__ = ["description", "item", "list_of_items", "term"]
+
+_MAX_NUMBER = 999_999_999
+
+
+def list_of_items(reader: TreeReader, element: Element) -> Closer:
+    """A list, with bullets or numbers."""
+    numbering = _numbering(element) if element.tag == "ol" else None
+    reader.numberings.append(numbering)
+    reader.open_list(-1 if numbering is None or numbering.is_written else numbering.number)
+
+    def end() -> None:
+        reader.close_list()
+        reader.numberings.pop()
+
+    return end
+
+
+def _numbering(element: Element) -> Numbering:
+    """How an ordered list is numbered."""
+    if not element.attrs:
+        return Numbering(1)
+    style = declared_style(
+        element.attr("type") or "", element.attr("class") or "", element.attr("style") or ""
+    )
+    step, default = 1, 1
+    if "reversed" in element.attrs:
+        step = -1
+        default = sum(1 for node in element if isinstance(node, Element) and node.tag == "li")
+    start = integer(element.attr("start"), default, -_MAX_NUMBER, _MAX_NUMBER)
+    last = start - default + 1 if step < 0 else start
+    return Numbering(start, step, style, is_written=bool(style) or last < 0)
+
+
+def item(reader: TreeReader, element: Element) -> Closer:
+    """An item of the innermost list, or of a list of its own."""
+    if reader.is_in_list():
+        numbering = reader.numberings[-1]
+        if numbering is None:
+            reader.open_item()
+        else:
+            value = element.attr("value")
+            number, label = numbering.take(None if value is None else _value(value, numbering))
+            reader.open_item(-1 if label else number, label)
+        return reader.close_item
+    reader.open_list(-1)
+    reader.open_item()
+
+    def end() -> None:
+        reader.close_item()
+        reader.close_list()
+
+    return end
+
+
+def _value(text: str, numbering: Numbering) -> int:
+    """The number an item gives itself, as far as its list can show it."""
+    return integer(text, numbering.number, -_MAX_NUMBER if numbering.is_written else 0, _MAX_NUMBER)
+
+
+def term(reader: TreeReader, element: Element) -> Closer:
+    """A term: what it means follows in the same item."""
+    return item(reader, element) if reader.is_in_list() else _as_block(reader)
+
+
+def description(reader: TreeReader, _element: Element) -> Closer:
+    """What the terms before it mean."""
+    if not reader.is_in_list():
+        return _as_block(reader)
+    reader.resume_item()
+    return reader.close_item
+
+
+def _as_block(reader: TreeReader) -> Closer:
+    reader.flush()
+    return reader.flush
