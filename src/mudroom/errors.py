@@ -253,7 +253,7 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         Code.DECODED_TOO_LARGE: CodeFacts(
             Reason.CONTENT_TOO_LARGE,
             False,
-            "The body unpacks to more than the limit; it may be a decompression bomb.",
+            "The body unpacks to more than fetch.max_decoded_bytes; it may be a decompression bomb.",
         ),
         Code.DECODE_FAILED: CodeFacts(
             Reason.UNSUPPORTED_CONTENT_TYPE, False, "The body is not what its Content-Encoding says."
@@ -270,7 +270,7 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         Code.EXTRACTION_LIMIT: CodeFacts(
             Reason.CONTENT_TOO_LARGE,
             False,
-            "Raise the limit that is named, under [extract], if you want documents like this one.",
+            "Where the message names a limit of [extract], raise it if you want documents like this one.",
         ),
         Code.JAIL_UNAVAILABLE: CodeFacts(
             Reason.EXTRACTION,

@@ -166,3 +166,20 @@ def test_two_runs_at_once_share_a_workspace(program: Program) -> None:
     refs = {page["source_ref"] for manifest in manifests for page in manifest["pages"]}
     assert None not in refs
     assert list((program.workspace / "private" / "state" / "runs").iterdir()) == []
+
+
+def test_a_demo_that_is_cancelled_names_no_differences(program: Program) -> None:
+    process = program.start("demo")
+    wait_until(lambda: any((program.workspace / "demo" / "runs").glob("crawl_*/pages/*")))
+    interrupt(process)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"DIFFERENT" not in errors
+    assert b"cancelled" in errors
+
+
+def test_results_and_words_keep_their_order_where_they_meet(program: Program) -> None:
+    process = program.start("check", "http://127.0.0.1/", stderr=subprocess.STDOUT)
+    told, _ = process.communicate(timeout=60)
+    lines = told.decode().splitlines()
+    assert [line.split()[0] for line in lines] == ["verdict", "refuse", "help"]

@@ -1,5 +1,6 @@
 """The demo told to a person: what differs is named, and never buried."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,8 +57,33 @@ def test_nothing_differs_when_every_page_is_as_expected(capsys: pytest.CaptureFi
     said = capsys.readouterr()
     for path in SAMPLE_EXPECTATIONS:
         assert f"\n{path} " in said.out
-    assert "are as they should be" in said.err
+    assert "ended as they should" in said.err
     assert "kept       /w/demo/runs/crawl_X/" in said.err
+
+
+def test_a_demo_that_was_cancelled_is_said_to_be_so_and_differs_in_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    result = make(**{"/faq.html": {"outcome": "FAILED", "code": "CANCELLED"}})
+    pages = list(result.pages)[:20]
+    result = replace(result, manifest={**result.manifest, "state": "CANCELLED", "pages": pages})
+    assert result.differences == ()
+    assert describe_demo(result)["differences"] == []
+    show_demo(result, Voice())
+    said = capsys.readouterr().err
+    assert "DIFFERENT" not in said
+    assert "as they should" not in said
+    assert "cancelled  before every page was met" in said
+
+
+def test_the_numbers_at_the_end_are_those_of_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    result = make()
+    more = [{**result.pages[0], "url": f"{ORIGIN}/hostile/calendar/{month}.html"} for month in range(2)]
+    show_demo(replace(result, manifest={**result.manifest, "pages": [*result.pages, *more]}), Voice())
+    said = capsys.readouterr()
+    rows = sum(line.startswith("/") for line in said.out.splitlines())
+    assert rows == len(SAMPLE_EXPECTATIONS) + 2
+    assert f"all {len(SAMPLE_EXPECTATIONS)} pages and the file ended as they should; 2 more of" in said.err
 
 
 def test_each_difference_is_one_sentence() -> None:

@@ -25,8 +25,10 @@ def command() -> None:
     MUDROOM_CRAWL__MAX_PAGES=20 mudroom config show --changed
 
     Settings come from your configuration folder, then from MUDROOM_SECTION__KEY in the
-    environment, then from the command line; the later wins. The current directory and
-    .env files are never looked at, and a file that others can write is refused.
+    environment, then from the command line; the later wins. MUDROOM_CONFIG names another
+    file, as --config does; MUDROOM_WORKSPACE another workspace, as --workspace does.
+    The current directory and .env files are never looked at, and a file that others can
+    write is refused.
     """
 
 

@@ -88,6 +88,7 @@ def _tell(line: str) -> None:
 def print_json(value: object) -> None:
     """One JSON document on stdout."""
     sys.stdout.write(_encode(value, indent=2) + "\n")
+    sys.stdout.flush()
 
 
 def print_jsonl(value: object) -> None:
@@ -99,6 +100,7 @@ def print_jsonl(value: object) -> None:
 def print_json_text(text: str) -> None:
     """JSON that was written elsewhere, on stdout, with what acts on a terminal as escapes."""
     sys.stdout.write(_escape_active(text) + "\n")
+    sys.stdout.flush()
 
 
 def print_block(text: str) -> None:
@@ -144,6 +146,7 @@ def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for line in lines:
         padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
         sys.stdout.write("  ".join(padded).rstrip() + "\n")
+    sys.stdout.flush()  # what is said of it on stderr comes behind it, wherever the two meet
 
 
 def _encode(value: object, indent: int | None) -> str:

@@ -18,7 +18,6 @@ from mudroom.cli.teaching import TeachingCommand
 from mudroom.cli.work import run_work
 from mudroom.crawl import CrawlScope
 from mudroom.intake import RobotsMode
-from mudroom.model import CrawlState
 from mudroom.settings import Settings
 from mudroom.testing.sample_site import SAMPLE_FILE, sample_routes
 from mudroom.testing.server import SiteServer
@@ -39,7 +38,8 @@ def command(*, as_json: bool) -> int:
     in several carriers, redirects inside, a decompression bomb, a trap). It is crawled,
     one file is opened, and each verdict is compared with the one that is expected.
 
-    What was taken in stays in the folder demo of your workspace, apart from your own runs.
+    What was taken in stays in the folder demo of your workspace, apart from your own runs:
+    mudroom runs --workspace <workspace>/demo
 
     Exit status: 0 every verdict as expected, 1 one or more differ, 130 cancelled.
     """
@@ -54,7 +54,7 @@ def command(*, as_json: bool) -> int:
         print_json(describe_demo(result))
     else:
         show_demo(result, voice)
-    if result.manifest["state"] == CrawlState.CANCELLED:
+    if result.is_cancelled:
         return ExitStatus.CANCELLED
     return ExitStatus.FAILED if result.differences else ExitStatus.DONE
 

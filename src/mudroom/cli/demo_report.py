@@ -11,7 +11,7 @@ from mudroom.cli.console import VERDICT_STYLES, Voice, print_block, print_table
 from mudroom.cli.verdict import tell_failure
 from mudroom.errors import Code
 from mudroom.intake import Blocked, Failed, Outcome, describe_outcome
-from mudroom.model import OutcomeKind
+from mudroom.model import CrawlState, OutcomeKind
 from mudroom.testing.sample_site import NEVER_REQUESTED, SAMPLE_EXPECTATIONS, SAMPLE_FILE, Expectation
 
 __all__ = ["DemoResult", "describe_demo", "show_demo"]
@@ -51,6 +51,11 @@ class DemoResult:
         return str(page["url"]).removeprefix(self.origin)
 
     @property
+    def is_cancelled(self) -> bool:
+        """Whether a person ended it before every page was met."""
+        return bool(self.manifest["state"] == CrawlState.CANCELLED)
+
+    @property
     def differences(self) -> tuple[str, ...]:
         """What did not become of the site as it should, one sentence each."""
         return tuple(_compare(self))
@@ -60,6 +65,8 @@ def _compare(result: DemoResult) -> Iterator[str]:
     seen = {result.path_of(page): page for page in result.pages}
     for path, expected in SAMPLE_EXPECTATIONS.items():
         page = seen.get(path)
+        if result.is_cancelled and (page is None or page["code"] == Code.CANCELLED):
+            continue  # it was not come to
         if page is None:
             yield f"{path} was not met; expected {_name(expected)}"
         elif not _fits(page, expected):
@@ -107,9 +114,19 @@ def show_demo(result: DemoResult, voice: Voice) -> None:
         voice.insist("DIFFERENT", difference)
     if len(differences) > _MAX_DIFFERENCES:
         voice.insist("", f"and {len(differences) - _MAX_DIFFERENCES} more")
-    if not differences:
-        voice.say("expected", f"all {len(SAMPLE_EXPECTATIONS) + 1} verdicts are as they should be")
+    if result.is_cancelled:
+        voice.say("cancelled", "before every page was met; what was taken in stays")
+    elif not differences:
+        voice.say("expected", _sum_up(result))
     voice.say("try", "mudroom open https://example.org/")
+
+
+def _sum_up(result: DemoResult) -> str:
+    """How many verdicts were compared, and why there are more rows."""
+    compared = len(SAMPLE_EXPECTATIONS)
+    more = len(result.pages) - compared
+    words = f"all {compared} pages and the file ended as they should"
+    return f"{words}; {more} more of the calendar without end" if more > 0 else words
 
 
 def _show_accepted(result: DemoResult) -> None:
@@ -154,7 +171,8 @@ def _say_where(result: DemoResult, voice: Voice) -> None:
     voice.say(
         "crawl",
         f"{result.manifest['state']}: {totals['stored']} stored, {totals['blocked']} blocked, "
-        f"{totals['failed']} failed; held by isolation {_isolation(result)}",
+        f"{totals['failed']} failed; then one file, {result.invoice.kind.value.lower()}; "
+        f"held by isolation {_isolation(result)}",
     )
     voice.say("kept", f"{result.run_folder}/")
     example = next((page for page in result.pages if result.path_of(page) == _EXAMPLE), None)

@@ -34,6 +34,9 @@ def command(*, as_json: bool) -> int:
     written to the workspace; the scanner has to find its own examples. Nothing leaves this
     machine.
 
+    The workspace is --workspace, else MUDROOM_WORKSPACE in the environment; the settings file
+    is --config, else MUDROOM_CONFIG.
+
     ok        there, and works
     weaker    mudroom works without it, or with something weaker in its place
     missing   mudroom cannot work; the fix is named below the table

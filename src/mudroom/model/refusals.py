@@ -21,7 +21,7 @@ class Limit(StrEnum):
     NESTING = "is nested deeper than can be read"
     COLUMNS = "has a table that is wider than is read"
     FIELD = "has a table with a field that is longer than is read"
-    ANSWER = "makes more of it than a guest may hand out"
+    ANSWER = "makes a longer answer than a guest may give"
 
 
 _TYPES = (

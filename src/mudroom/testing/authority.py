@@ -6,7 +6,12 @@ import ssl
 from datetime import datetime
 from pathlib import Path
 
-import trustme
+from mudroom.testing.extra import explain_missing
+
+try:
+    import trustme
+except ModuleNotFoundError as missing:
+    raise explain_missing(missing, "a certificate authority for tests") from missing
 
 __all__ = ["Authority"]
 

@@ -6,14 +6,18 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-from h2.config import H2Configuration
-from h2.connection import H2Connection
-from h2.errors import ErrorCodes
-from h2.events import DataReceived, Event, RequestReceived, StreamEnded, StreamReset
-from h2.exceptions import ProtocolError
-
+from mudroom.testing.extra import explain_missing
 from mudroom.testing.routes import Delay, Drop, Endless, Reset, Route, Stall, Step, Wait
 from mudroom.testing.seen import SeenRequest
+
+try:
+    from h2.config import H2Configuration
+    from h2.connection import H2Connection
+    from h2.errors import ErrorCodes
+    from h2.events import DataReceived, Event, RequestReceived, StreamEnded, StreamReset
+    from h2.exceptions import ProtocolError
+except ModuleNotFoundError as missing:
+    raise explain_missing(missing, "HTTP/2 in a test server") from missing
 
 __all__ = ["Http2Connection", "http2_frame"]
 
