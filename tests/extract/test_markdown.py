@@ -148,6 +148,28 @@ ROWS = [
     ("an empty script", "a<sup> </sup>b", "a b"),
     ("a quotation in a line", "<q>a</q>", "“a”"),
     ("ruby", "<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", "漢(kan)"),
+    # Formulas.
+    *[
+        (f"a formula, {name}", f"a <math>\n{html}\n</math> b", f"a {expected} b")
+        for name, html, expected in (
+            ("raised", "<mi>E</mi> <mo>=</mo> <mi>m</mi><msup>\n<mi>c</mi>\n<mn>2</mn>\n</msup>", "E=mc²"),
+            ("lowered", "<msub><mi>a</mi><mi>i</mi></msub><msub><mi>a</mi><mrow><mi>i</mi><mo>+</mo><mn>1</mn></mrow></msub>", "a\\_(i)a\\_(i+1)"),
+            ("both", "<msubsup><mi>x</mi><mn>1</mn><mn>2</mn></msubsup>", "x₁²"),
+            ("a sum", "<munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>k</mi></munderover><mi>i</mi>", "∑\\_(i=1)^(k)i"),
+            ("a fraction", "<mfrac>\n<mn>1</mn> <mi>b</mi></mfrac>", "1/b"),
+            ("a fraction of sums", "<mfrac><mrow><mi>a</mi><mo>+</mo><mn>1</mn></mrow><mrow><mi>b</mi></mrow></mfrac>", "(a+1)/b"),
+            ("a fraction in a fraction", "<mfrac><mi>a</mi><mfrac><mi>b</mi><msup><mi>c</mi><mn>2</mn></msup></mfrac></mfrac>", "a/(b/c²)"),
+            ("a sum raised", "<msup><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></msup>", "(a+b)²"),
+            ("a fraction raised", "<msup><mi>e</mi><mfrac><mi>x</mi><mn>2</mn></mfrac></msup>", "e^(x/2)"),
+            ("a root", "<msqrt><mi>x</mi><mo>+</mo><mn>1</mn></msqrt>", "√(x+1)"),
+            ("a root of its own", "<mroot><mi>x</mi><mn>3</mn></mroot>", "³√(x)"),
+            ("a root with a sum", "<mroot><mi>x</mi><mrow><mi>n</mi><mo>+</mo><mn>1</mn></mrow></mroot>", "root(x, n+1)"),
+            ("an accent", "<mover><mi>x</mi><mo>¯</mo></mover>", "x¯"),
+            ("words", "<mn>2</mn><mi>sin</mi><mi>x</mi><mtext>if</mtext><mi>y</mi>", "2 sin x if y"),
+            ("a matrix", "<mtable><mtr><mtd>1</mtd><mtd>2</mtd></mtr><mtr><mtd>3</mtd><mtd>4</mtd></mtr></mtable>", "1, 2; 3, 4"),
+        )
+    ],
+    ("a formula of its own", "a<math display=block><mi>x</mi></math>b", "a\n\nx\n\nb"),
     # Links and images.
     ("links are absolute", "<a href=b.html>b</a> <a href=//x.org>x</a> <a href='?q'>q</a>",
      "[b](https://example.org/guide/b.html) [x](https://x.org/) [q](https://example.org/guide/page?q)"),

@@ -123,6 +123,17 @@ class BlockGatherer:
                 return part
         return ""
 
+    def watch_blanks(self) -> Closer:
+        """From here on blank strings of the source mean nothing; what is returned leaves them out."""
+        parts = self._run.parts
+        start = len(parts)
+
+        def drop() -> None:
+            if self._run.parts is parts:
+                parts[start:] = [part for part in parts[start:] if part.strip(" \t\n\r\f")]
+
+        return drop
+
     def is_behind_link(self) -> bool:
         """Whether a link has just ended, with nothing behind it."""
         last = self._run.parts[-1] if self._run.parts else None

@@ -10,6 +10,7 @@ from mudroom.extract.declarations import judge_declarations
 from mudroom.extract.display import BREAK, Edge, Mark, end_of
 from mudroom.extract.lines import is_aligned, keeps_lines
 from mudroom.extract.lists import description, item, list_of_items, term
+from mudroom.extract.maths import PARTS, formula, part
 from mudroom.extract.notes import division
 from mudroom.extract.reader import Handler, Handlers, TreeReader, skip
 from mudroom.extract.tags import BLOCKS, HEADINGS, MARKS, VOID_FALLBACKS, pick_language
@@ -352,6 +353,7 @@ HANDLERS = Handlers(
         "br": _break,
         "caption": caption,
         **dict.fromkeys(("code", "samp", "tt"), _code),
+        **dict.fromkeys(PARTS, part),
         "dd": description,
         "details": _details,
         "dialog": _dialog,
@@ -361,6 +363,7 @@ HANDLERS = Handlers(
         "image": _image,
         "input": input_control,
         "li": item,
+        "math": formula,
         "q": _inline_quote,
         "rp": _ignore,
         "rt": _ruby_text,
