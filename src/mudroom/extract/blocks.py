@@ -83,6 +83,10 @@ class BlockGatherer:
         """Whether text stands in lines as it is written."""
         self.is_title_next = False
         """Whether the next block is the title of a note, which is no heading of the page."""
+        self.is_term_next = False
+        """Whether the term that has just ended is followed by another one."""
+        self.is_label_open = False
+        """Whether the run is the number of a footnote, whose text belongs behind it."""
         self.tables: list[CapturedTable] = []
         self.marks: list[Edge] = []
         """The ends of the marks that last."""
@@ -142,6 +146,10 @@ class BlockGatherer:
     def is_in_link_or_code(self) -> bool:
         """Whether a link or code lasts."""
         return any(mark.mark is _LINK or mark.mark is _CODE for mark in self.marks)
+
+    def text_so_far(self) -> str:
+        """The text of the run."""
+        return "".join(filter(_is_text, self._run.parts))
 
     def last_part(self) -> str | None:
         """What the visible run ends with, blank strings aside."""
@@ -235,6 +243,17 @@ class BlockGatherer:
         """End an item; it lingers, for what stands in a list between items."""
         self.flush()
         self.containers[-1] = _LINGERING
+
+    def linger(self) -> None:
+        """End an item whose last words go on in what follows."""
+        self.containers[-1] = _LINGERING
+
+    def go_on_in_item(self) -> bool:
+        """Go on in the item that lingers, behind its last words; whether there is one."""
+        if self.containers[-1] is not _LINGERING:
+            return False
+        self.containers[-1] = _ITEM
+        return True
 
     def resume_item(self) -> None:
         """Go on in the item that ended last, or begin one."""

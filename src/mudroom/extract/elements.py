@@ -11,7 +11,7 @@ from mudroom.extract.display import BREAK, Edge, Mark, end_of
 from mudroom.extract.lines import is_aligned, keeps_lines
 from mudroom.extract.lists import description, item, list_of_items, term
 from mudroom.extract.maths import PARTS, formula, part
-from mudroom.extract.notes import division
+from mudroom.extract.notes import division, paragraph
 from mudroom.extract.reader import Handler, Handlers, TreeReader, skip
 from mudroom.extract.tags import BLOCKS, HEADINGS, MARKS, VOID_FALLBACKS, pick_language
 from mudroom.extract.tree import Element, Node, XPath
@@ -339,6 +339,7 @@ HANDLERS = Handlers(
     visible={
         **dict.fromkeys(BLOCKS, _block),
         **dict.fromkeys(("div", "aside", "section"), division),
+        "p": paragraph,
         **dict.fromkeys(HEADINGS, _heading),
         **{tag: end_of(mark) for tag, mark in MARKS.items()},
         **dict.fromkeys(("ul", "ol", "menu", "dir", "dl"), list_of_items),

@@ -9,7 +9,7 @@ from mudroom.extract.reader import TreeReader
 from mudroom.extract.tags import HEADINGS
 from mudroom.extract.tree import Element, Node, Text
 
-__all__ = ["division", "is_only_table_of_note"]
+__all__ = ["division", "is_footnote", "is_only_table_of_note", "paragraph"]
 
 _NOTES = frozenset(
     [
@@ -26,6 +26,8 @@ _NOTES = frozenset(
         "attention",
     ]
 )
+_FOOTNOTES = frozenset({"footnote", "footnote-definition", "citation"})
+_MAX_LABEL = 12  # characters of a footnote's number or sign
 _ROLES = frozenset({"note", "doc-notice", "doc-tip"})
 _TITLES = frozenset(["title", "admonition-title", "admonition-heading", "topic-title"])
 _AROUND_TITLES = frozenset({"div", "header", "table", "tbody", "tr", "td"})
@@ -37,6 +39,8 @@ _MAX_LEVELS = 6
 def division(reader: TreeReader, element: Element) -> Closer:
     """A part of the text: a note where it is called one, else only an edge of blocks."""
     reader.flush()
+    if is_footnote(element):
+        return _footnote(reader)
     if not _is_note(element) or len(reader.containers) > _MAX_CONTAINERS:
         return reader.flush
     if _is_note(element.parent) or element.find("h1") is not None:
@@ -47,6 +51,34 @@ def division(reader: TreeReader, element: Element) -> Closer:
     def end() -> None:
         reader.close_quote()
         reader.is_title_next = False
+
+    return end
+
+
+def paragraph(reader: TreeReader, element: Element) -> Closer:
+    """A paragraph, which begins behind the number of a footnote where that is owed its text."""
+    if reader.is_label_open and 0 < len(reader.text_so_far().strip()) <= _MAX_LABEL:
+        reader.put(" ", element)
+    else:
+        reader.flush()
+    reader.is_label_open = False
+    return reader.flush
+
+
+def is_footnote(node: Node | None) -> bool:
+    """Whether an element is called a footnote, or a list of them."""
+    if not isinstance(node, Element):
+        return False
+    classes = node.attr("class")
+    return classes is not None and _names_one(classes[:_MAX_CLASSES], _FOOTNOTES)
+
+
+def _footnote(reader: TreeReader) -> Closer:
+    reader.is_label_open = True
+
+    def end() -> None:
+        reader.flush()
+        reader.is_label_open = False
 
     return end
 
