@@ -29,6 +29,7 @@ ROWS = [
     ("a note in a table", "<div class=admonitionblock><table><tr><td><div class=title>Tip</div><td>a<pre>b\nc</pre></table></div>", "> **Tip**\n>\n> a\n>\n> ```\n> b\n> c\n> ```"),
     ("a note in a table with its name as header", "<div class=note><table><tr><td><img alt=!><th>Note<tr><td><p>a</table></div>", "> \\!\n>\n> **Note**\n>\n> a"),
     ("a table in a note", "<aside class=note>x<table><tr><th>a<th>b</table></aside>", "> x\n>\n> | a | b |\n> | --- | --- |"),
+    ("a note that is a table", "x<table class=note><tr><td><b>Tip</b><td><p>a</table>y", "x\n\n> **Tip**\n>\n> a\n\ny"),
     ("a note by its role", "<ul><li>x<div role=note>a</div></ul>", "- x\n\n  > a"),
     ("a note in its own frame", "<div class=note><div class=note><p>a</div></div>", "> a"),
     ("a page that is called a note", "<div class=note><h1>a</h1></div>", "# a"),

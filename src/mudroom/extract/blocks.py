@@ -197,7 +197,7 @@ class BlockGatherer:
             line = (run.element.source_line if run.element else 0) or 0
             self.security.add(Channel.CODE, self.shown_as, line, text)
             self.ensure_item()
-            parts = raise_scripts(run.parts)
+            parts = raise_scripts(run.parts) if self.has_scripts else run.parts
             code = lines_of_code(parts) if is_collapsed else "".join(filter(_is_text, parts))
             self.display.code(code.replace("\xa0", " ").removeprefix("\n").rstrip(), language)
         run.parts, run.element = [mark.partner for mark in self.marks], None
