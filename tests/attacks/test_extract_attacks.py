@@ -127,6 +127,8 @@ BOUNDED: list[tuple[str, Callable[[], str], str]] = [
     ("scripts in a row", lambda: "<p>" + "<sup>a</sup>" * 100_000, "text/html"),
     ("scripts in scripts", lambda: "<p>" + "<sup>a" * 20_000 + "x", "text/html"),
     ("notes in notes", lambda: "<div class=note><div>" * 1900 + "<b>x</b>" * 200_000, "text/html"),
+    ("formulas in formulas", lambda: "<math>" + "<msup><mi>x</mi><mfrac><mi>x</mi>" * 1500, "text/html"),
+    ("roots with many indices", lambda: "<math><mroot>" + "<mi>x</mi>" * 60_000, "text/html"),
     ("spans of spans", lambda: "<table>" + ("<tr>" + "<td rowspan=1000 colspan=1000>x" * 20) * 500, "text/html"),
     ("sibling selectors", lambda: f"<style>{SIBLINGS}</style>" + "".join(f"<p class=a{i}>" for i in range(3000)), "text/html"),
     ("braces without end", lambda: "<style>" + "@media screen{" * 100_000 + "display:none", "text/html"),

@@ -17,6 +17,7 @@ from mudroom.model import (
     Initiator,
     Isolation,
     Provenance,
+    RobotsState,
     ScanReport,
     SecurityText,
     Severity,
@@ -72,7 +73,7 @@ def provenance(run_id: str, number: int) -> Provenance:
         size_bytes=1000,
         initiator=Initiator.PAGE,
         isolation=Isolation.STRICT,
-        robots="allowed",
+        robots=RobotsState.ALLOWED,
     )
 
 

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from mudroom.corpus import SCHEMA_NAMES, load_schema
-from mudroom.model import Decision, OutcomeKind, RunKind, Severity
+from mudroom.model import Decision, OutcomeKind, RobotsState, RunKind, Severity
 
 _OUTCOME: dict[str, Any] = {
     "outcome": "STORED",
@@ -42,6 +42,10 @@ def test_each_schema_is_a_schema_and_closed(name: str) -> None:
         "title",
         "markdown",
     }
+
+
+def test_what_robots_txt_said_is_one_of_a_closed_set() -> None:
+    assert load_schema("document")["properties"]["robots"]["enum"] == [state.value for state in RobotsState]
 
 
 def test_a_name_that_is_no_schema_is_refused() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import mudroom
+from mudroom.errors import GuestFailed
 from mudroom.jail.furniture import choose_furniture, find_bwrap, outermost, system_folders
 from mudroom.jail.options import GuestRole
 from mudroom.jail.users import SlotUsers, has_range
@@ -75,3 +77,48 @@ def test_each_guest_of_root_has_a_user_of_its_own() -> None:
     assert all(70_000 <= uid < 70_256 for uid in taken)
     users.give_back(taken[3])
     assert users.take() == taken[3]
+
+
+def test_guests_of_two_mudrooms_of_one_root_never_have_one_user(tmp_path: Path) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    ours, theirs = (SlotUsers(70_000, tmp_path / "users") for _ in range(2))
+    taken, others = [ours.take() for _ in range(100)], [theirs.take() for _ in range(100)]
+    assert len({*taken, *others}) == 200
+    for uid in taken:
+        ours.give_back(uid)
+    assert {theirs.take() for _ in range(100)} == set(taken)
+    others += taken
+    rest = [ours.take() for _ in range(56)]
+    with pytest.raises(GuestFailed, match="are taken"):
+        ours.take()
+    for users, uids in ((ours, rest), (theirs, others)):
+        for uid in uids:
+            users.give_back(uid)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_the_users_of_a_mudroom_that_was_killed_are_free_again(tmp_path: Path) -> None:
+    program = (
+        "import os, pathlib, signal, sys\n"
+        "from mudroom.jail.users import SlotUsers\n"
+        "users = SlotUsers(70_000, pathlib.Path(sys.argv[1]))\n"
+        "print([users.take() for _ in range(256)][-1], flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    source = Path(__file__).parents[2] / "src"
+    killed = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "users")],
+        env={"PYTHONPATH": str(source)},
+        capture_output=True,
+        check=False,
+    )
+    assert killed.stdout == b"70255\n"
+    users = SlotUsers(70_000, tmp_path / "users")
+    assert len({users.take() for _ in range(256)}) == 256
+    for uid in range(70_000, 70_256):
+        users.give_back(uid)
+
+
+def test_without_a_ledger_numbers_begin_at_random(tmp_path: Path) -> None:
+    firsts = {SlotUsers(70_000, tmp_path / "gone" / "users").take() for _ in range(20)}
+    assert len(firsts) > 1

@@ -18,7 +18,30 @@ from mudroom.errors import Code
 __all__ = ["AllowedUrl", "RefusedUrl", "judge_url"]
 
 _WEB_PORTS = frozenset(DEFAULT_PORTS.values())
-_SHOWN_SCHEME_CHARS = 20
+_SHOWN_SCHEMES = frozenset(
+    {
+        "about",
+        "blob",
+        "chrome",
+        "data",
+        "file",
+        "ftp",
+        "ftps",
+        "gopher",
+        "javascript",
+        "ldap",
+        "magnet",
+        "mailto",
+        "sftp",
+        "sms",
+        "ssh",
+        "tel",
+        "view-source",
+        "ws",
+        "wss",
+    }
+)
+"""Schemes that messages name; any other could be a sentence of whoever wrote the URL (decision 13)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +86,10 @@ def judge_url(
         return RefusedUrl(code=Code.INVALID_URL, message="this is no URL that a browser could open")
     url = split_href(href)
     if url is None:
-        shown = href.partition(":")[0][:_SHOWN_SCHEME_CHARS]
+        scheme = href.partition(":")[0]
+        shown = f"{scheme} URLs" if scheme in _SHOWN_SCHEMES else "URLs of this scheme"
         return RefusedUrl(
-            code=Code.INVALID_SCHEME, message=f"{shown} URLs are not fetched; only http and https are"
+            code=Code.INVALID_SCHEME, message=f"{shown} are not fetched; only http and https are"
         )
     return _judge_authority(untrusted_url, url, base) or _judge_target(url, policy, scope)
 

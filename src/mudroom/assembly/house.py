@@ -39,7 +39,7 @@ from mudroom.intake import (
     take_single,
 )
 from mudroom.jail import GuestPool
-from mudroom.model import Initiator, Isolation, RunKind, View
+from mudroom.model import Initiator, Isolation, RobotsState, RunKind, View
 from mudroom.net import CurlTransport, Interface, MachineEgress, Resolver, SystemResolver, list_interfaces
 from mudroom.screen import PolicyOptions
 from mudroom.settings import Settings
@@ -94,7 +94,7 @@ class House:
                     headers=headers,
                     redirects=RedirectRule(max_hops=self.settings.fetch.max_redirects),
                     gate=gate.check if asks_robots else None,
-                    robots="allowed" if asks_robots else "not-checked",
+                    robots=RobotsState.ALLOWED if asks_robots else RobotsState.NOT_CHECKED,
                     views=views,
                 )
                 return await self.intake.take_page(request, run)

@@ -14,7 +14,16 @@ from typing import Any
 from mudroom.clock import format_time
 from mudroom.corpus.records import FailedRecord, PageNote, PageRecord
 from mudroom.errors import CODES, Code, StoreFailed
-from mudroom.model import BlockedDocument, Decision, ExposedForm, Finding, Hop, OutcomeKind, Provenance
+from mudroom.model import (
+    BlockedDocument,
+    Decision,
+    ExposedForm,
+    Finding,
+    Hop,
+    OutcomeKind,
+    Provenance,
+    RobotsState,
+)
 from mudroom.screen import AcceptedDocument, QuarantinedDocument
 
 __all__ = ["record_accepted", "record_blocked", "record_failed", "record_quarantined"]
@@ -127,7 +136,7 @@ def record_failed(document_id: str, failed: FailedRecord, versions: Mapping[str,
     more = {
         "message": failed.message,
         "hops": _hops(failed.hops),
-        "robots": failed.robots,
+        "robots": failed.robots.value,
         "retrieved_at": failed.retrieved_at,
         "isolation": failed.isolation.value if failed.isolation else None,
     }
@@ -208,7 +217,7 @@ def _metadata(
         "retrieved_at": None,
         "initiator": None,
         "isolation": None,
-        "robots": "not-checked",
+        "robots": RobotsState.NOT_CHECKED.value,
         "hops": [],
         "markdown_sha256": None,
         "finding_ids": [],
@@ -222,7 +231,7 @@ def _provenance_fields(provenance: Provenance) -> dict[str, Any]:
         "retrieved_at": format_time(provenance.retrieved_at),
         "initiator": provenance.initiator.value,
         "isolation": provenance.isolation.value,
-        "robots": provenance.robots,
+        "robots": provenance.robots.value,
         "hops": _hops(provenance.hops),
     }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mudroom.errors import Code
-from mudroom.model import CrawlState, Finding, Hop, Isolation, Provenance, RunKind, WarningCode
+from mudroom.model import CrawlState, Finding, Hop, Isolation, Provenance, RobotsState, RunKind, WarningCode
 
 __all__ = [
     "FailedRecord",
@@ -74,7 +74,7 @@ class FailedRecord:
     depth: int = 0
     http_status: int | None = None
     hops: tuple[Hop, ...] = ()
-    robots: str = "not-checked"
+    robots: RobotsState = RobotsState.NOT_CHECKED
     source_ref: str | None = None
     sha256: str | None = None
     size_bytes: int = 0

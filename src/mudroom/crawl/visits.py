@@ -11,6 +11,7 @@ from mudroom.crawl.ports import CrawlParts
 from mudroom.crawl.reach import Reach
 from mudroom.fetch import RedirectRule, RedirectScope
 from mudroom.intake import PageRequest, RobotsMode, RobotsReader
+from mudroom.model import RobotsState
 
 __all__ = ["VisitPlanner"]
 
@@ -39,7 +40,7 @@ class VisitPlanner:
         self._frontier = frontier
         self._manners = manners
         self._robots = robots
-        self._robots_note = "allowed" if policy.robots is RobotsMode.OBEY else "ignored"
+        self._robots_state = RobotsState.ALLOWED if policy.robots is RobotsMode.OBEY else RobotsState.IGNORED
         self._free_origins = frozenset(
             url.origin
             for origin in parts.egress.current().allow_origins
@@ -67,7 +68,7 @@ class VisitPlanner:
             max_body_bytes=limit,
             is_reserved=limit < policy.max_page_bytes,
             gate=self._watch(attempt, reach),
-            robots=self._robots_note,
+            robots=self._robots_state,
         )
 
     def _watch(self, attempt: Attempt, reach: Reach) -> HopWatch:

@@ -11,6 +11,7 @@ from enum import IntEnum, unique
 
 from mudroom.extract.builder import DisplayBuilder
 from mudroom.extract.display import Block, BlockKind, Edge, Mark, end_of
+from mudroom.extract.lines import break_lines, lines_of_code
 from mudroom.extract.links import LinkCollector
 from mudroom.extract.numbering import Numbering
 from mudroom.extract.raised import raise_scripts
@@ -44,9 +45,13 @@ class Container(IntEnum):
 _LIST, _ITEM, _LINGERING = Container.LIST, Container.ITEM, Container.LINGERING_ITEM
 _QUOTE, _CELL = Container.QUOTE, Container.CELL
 _HOLDS_ITEMS = frozenset({_LIST, _LINGERING})
-_LINK = Mark.LINK
+_CODE, _LINK = Mark.CODE, Mark.LINK
 _STRONG = end_of(Mark.STRONG)
 _OPEN_ITEM, _OPEN_LIST = BlockKind.OPEN_ITEM, BlockKind.OPEN_LIST
+
+
+def _is_text(part: str) -> bool:
+    return type(part) is str
 
 
 class Run:
@@ -74,8 +79,14 @@ class BlockGatherer:
         self.heading = 0
         self.has_scripts = False
         """Whether superscript or subscript stands in the run."""
+        self.keeps_lines = False
+        """Whether text stands in lines as it is written."""
         self.is_title_next = False
         """Whether the next block is the title of a note, which is no heading of the page."""
+        self.is_term_next = False
+        """Whether the term that has just ended is followed by another one."""
+        self.is_label_open = False
+        """Whether the run is the number of a footnote, whose text belongs behind it."""
         self.tables: list[CapturedTable] = []
         self.marks: list[Edge] = []
         """The ends of the marks that last."""
@@ -116,10 +127,29 @@ class BlockGatherer:
                 return part
         return ""
 
+    def watch_blanks(self) -> Closer:
+        """From here on blank strings of the source mean nothing; what is returned leaves them out."""
+        parts = self._run.parts
+        start = len(parts)
+
+        def drop() -> None:
+            if self._run.parts is parts:
+                parts[start:] = [part for part in parts[start:] if part.strip(" \t\n\r\f")]
+
+        return drop
+
     def is_behind_link(self) -> bool:
         """Whether a link has just ended, with nothing behind it."""
         last = self._run.parts[-1] if self._run.parts else None
         return type(last) is Edge and last.mark is _LINK and not last.is_open
+
+    def is_in_link_or_code(self) -> bool:
+        """Whether a link or code lasts."""
+        return any(mark.mark is _LINK or mark.mark is _CODE for mark in self.marks)
+
+    def text_so_far(self) -> str:
+        """The text of the run."""
+        return "".join(filter(_is_text, self._run.parts))
 
     def last_part(self) -> str | None:
         """What the visible run ends with, blank strings aside."""
@@ -146,6 +176,8 @@ class BlockGatherer:
         self.security.add(self.channel, self.shown_as, (element.source_line if element else 0) or 0, raw)
         if marks:
             parts += reversed(marks)
+        if self.keeps_lines:
+            parts = break_lines(parts)
         if self.has_scripts:
             parts = raise_scripts(parts)
             self.has_scripts = bool(marks)
@@ -157,16 +189,17 @@ class BlockGatherer:
         else:
             self.display.inline(parts, raw, self.heading)
 
-    def flush_code(self, language: str) -> None:
-        """The run so far becomes verbatim text."""
+    def flush_code(self, language: str, *, is_collapsed: bool = False) -> None:
+        """The run so far becomes verbatim text; `is_collapsed`: only breaks end its lines."""
         run = self._visible
         text = "".join([part for part in run.parts if type(part) is str])
         if text.strip():
             line = (run.element.source_line if run.element else 0) or 0
             self.security.add(Channel.CODE, self.shown_as, line, text)
             self.ensure_item()
-            code = "".join([part for part in raise_scripts(run.parts) if type(part) is str])
-            self.display.code(code.removeprefix("\n").rstrip(), language)
+            parts = raise_scripts(run.parts) if self.has_scripts else run.parts
+            code = lines_of_code(parts) if is_collapsed else "".join(filter(_is_text, parts))
+            self.display.code(code.replace("\xa0", " ").removeprefix("\n").rstrip(), language)
         run.parts, run.element = [mark.partner for mark in self.marks], None
 
     def _flush_hidden(self) -> None:
@@ -210,6 +243,17 @@ class BlockGatherer:
         """End an item; it lingers, for what stands in a list between items."""
         self.flush()
         self.containers[-1] = _LINGERING
+
+    def linger(self) -> None:
+        """End an item whose last words go on in what follows."""
+        self.containers[-1] = _LINGERING
+
+    def go_on_in_item(self) -> bool:
+        """Go on in the item that lingers, behind its last words; whether there is one."""
+        if self.containers[-1] is not _LINGERING:
+            return False
+        self.containers[-1] = _ITEM
+        return True
 
     def resume_item(self) -> None:
         """Go on in the item that ended last, or begin one."""

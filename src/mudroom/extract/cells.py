@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mudroom.extract.blocks import Closer
-from mudroom.extract.notes import is_only_table_of_note
+from mudroom.extract.notes import is_note, is_only_table_of_note, note
 from mudroom.extract.reader import TreeReader, skip
 from mudroom.extract.tables import CapturedCell, CapturedTable
 from mudroom.extract.tree import Element
@@ -28,7 +28,12 @@ def integer(text: str | None, default: int, low: int, high: int) -> int:
 def table(reader: TreeReader, element: Element) -> Closer:
     """A table: its cells are collected apart and judged at its end."""
     reader.flush()
-    is_layout = element.attr("role") in {"presentation", "none"} or is_only_table_of_note(element)
+    close_note = note(reader, element) if is_note(element) else None
+    is_layout = (
+        close_note is not None
+        or element.attr("role") in {"presentation", "none"}
+        or is_only_table_of_note(element)
+    )
     reader.tables.append(CapturedTable(is_presentation=is_layout))
 
     def end() -> None:
@@ -38,6 +43,8 @@ def table(reader: TreeReader, element: Element) -> Closer:
         if blocks:
             reader.ensure_item()
         reader.display.blocks.extend(blocks)
+        if close_note:
+            close_note()
 
     return end
 

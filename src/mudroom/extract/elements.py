@@ -8,8 +8,10 @@ from mudroom.extract.blocks import Closer
 from mudroom.extract.cells import caption, cell, input_control, row, select_control, spaced, table
 from mudroom.extract.declarations import judge_declarations
 from mudroom.extract.display import BREAK, Edge, Mark, end_of
+from mudroom.extract.lines import is_aligned, keeps_lines
 from mudroom.extract.lists import description, item, list_of_items, term
-from mudroom.extract.notes import division
+from mudroom.extract.maths import PARTS, formula, part
+from mudroom.extract.notes import division, paragraph
 from mudroom.extract.reader import Handler, Handlers, TreeReader, skip
 from mudroom.extract.tags import BLOCKS, HEADINGS, MARKS, VOID_FALLBACKS, pick_language
 from mudroom.extract.tree import Element, Node, XPath
@@ -32,8 +34,14 @@ from mudroom.model import Channel, Hiding
 __all__ = ["HANDLERS"]
 
 _ANCHOR_SIGNS = frozenset({"¶", "#", "§", "🔗", "∞", ""})
-_SUP, _SUB = end_of(Mark.SUP), end_of(Mark.SUB)
+_CODE, _SUP, _SUB = end_of(Mark.CODE), end_of(Mark.SUP), end_of(Mark.SUB)
 _NO_HIGHLIGHTING = ":not(span):not(a):not(code):not(b):not(em):not(strong):not(i)"
+_NO_LINES_OF_CODE = "".join(
+    f":not({tag})"
+    for tag in ("br", "span", "div", "a", "b", "i", "em", "strong", "var", "code", "kbd", "samp", "tt", "sup", "sub",
+                "font", "u", "mark", "ins", "del", "small", "big", "abbr")
+)  # fmt: skip
+_LINED = frozenset({"p", "div", "code", "figure", "section", "article", "blockquote"})
 _PLAIN_ATTRIBUTES = frozenset({"class", "id", "href"})
 _ODD_ATTRIBUTES = ":not([class]):not([id]):not([href])"
 _MANY_ATTRIBUTES = XPath(".//*[@*[2]]")
@@ -154,6 +162,53 @@ def _preformatted(reader: TreeReader, element: Element) -> Closer:
     return end
 
 
+def _code(reader: TreeReader, element: Element) -> Closer | Edge:
+    """A span of code, or, where it is broken into lines, a block of it."""
+    if len(element) < 2 or not _is_in_lines(reader, element):  # noqa: PLR2004 - one child is no two lines
+        return _CODE
+    reader.flush()
+    leave = reader.begin_verbatim()
+
+    def end() -> None:
+        leave()
+        reader.flush_code("", is_collapsed=True)
+
+    return end
+
+
+def _is_in_lines(reader: TreeReader, element: Element) -> bool:
+    """Whether code is broken into lines where a block of it may stand, and holds nothing else."""
+    breaks = element.select("br,div")
+    if not breaks or reader.heading or reader.tables or reader.is_in_link_or_code():
+        return False
+    if len(breaks) == 1 and breaks[0] in {element[0], element[-1]}:
+        return False
+    return element.select_one(_NO_LINES_OF_CODE) is None
+
+
+def _in_lines(element: Element) -> Handler | None:
+    """Text whose style keeps its lines: code where it is aligned, else lines with breaks between them."""
+    if element.tag not in _LINED or not keeps_lines(element.attr("style") or ""):
+        return None
+    text = element.text
+    if "\n" not in text.strip():
+        return None
+    if element.tag == "code" or (is_aligned(text) and element.select_one(_NO_LINES_OF_CODE) is None):
+        return _preformatted
+    return _kept_lines if element.tag in BLOCKS else None
+
+
+def _kept_lines(reader: TreeReader, _element: Element) -> Closer:
+    reader.flush()
+    before, reader.keeps_lines = reader.keeps_lines, True
+
+    def end() -> None:
+        reader.flush()
+        reader.keeps_lines = before
+
+    return end
+
+
 def _is_plain_code(element: Element) -> bool:
     """Whether code holds no more than highlighting, so that its text can be taken whole.
 
@@ -235,6 +290,7 @@ def _verbatim_block(reader: TreeReader, element: Element) -> Closer:
     def edge() -> None:
         last = reader.last_text()
         if last and not last.endswith("\n"):
+            reader.put_edge(BREAK)
             reader.put("\n", element)
 
     edge()
@@ -242,6 +298,7 @@ def _verbatim_block(reader: TreeReader, element: Element) -> Closer:
 
 
 def _verbatim_break(reader: TreeReader, element: Element) -> Closer:
+    reader.put_edge(BREAK)
     reader.put("\n", element)
     return skip
 
@@ -282,6 +339,7 @@ HANDLERS = Handlers(
     visible={
         **dict.fromkeys(BLOCKS, _block),
         **dict.fromkeys(("div", "aside", "section"), division),
+        "p": paragraph,
         **dict.fromkeys(HEADINGS, _heading),
         **{tag: end_of(mark) for tag, mark in MARKS.items()},
         **dict.fromkeys(("ul", "ol", "menu", "dir", "dl"), list_of_items),
@@ -295,6 +353,8 @@ HANDLERS = Handlers(
         "blockquote": _quote,
         "br": _break,
         "caption": caption,
+        **dict.fromkeys(("code", "samp", "tt"), _code),
+        **dict.fromkeys(PARTS, part),
         "dd": description,
         "details": _details,
         "dialog": _dialog,
@@ -304,6 +364,7 @@ HANDLERS = Handlers(
         "image": _image,
         "input": input_control,
         "li": item,
+        "math": formula,
         "q": _inline_quote,
         "rp": _ignore,
         "rt": _ruby_text,
@@ -334,4 +395,5 @@ HANDLERS = Handlers(
         **_NEVER_SHOWN,
     },
     other=other_node,
+    in_lines=_in_lines,
 )

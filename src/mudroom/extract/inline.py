@@ -111,7 +111,7 @@ class _MarkdownRun:
     dropped; text never is.
     """
 
-    __slots__ = ("_code", "_code_depth", "_depth", "_is_line", "_out", "_owes_space", "_pending")
+    __slots__ = ("_code", "_code_depth", "_depth", "_is_line", "_out", "_owes_space", "_pending", "_touches")
 
     def __init__(self, *, is_line: bool) -> None:
         self._is_line = is_line
@@ -121,6 +121,7 @@ class _MarkdownRun:
         self._code: list[str] | None = None
         self._code_depth = 0
         self._owes_space = False
+        self._touches = False
 
     def render(self, inline: Inline) -> str:
         edges = [part for part in inline if type(part) is Edge]
@@ -231,6 +232,9 @@ class _MarkdownRun:
             return
         if text[0] == " ":
             self._owes_space = True
+        out = self._out
+        if out and type(out[-1]) is not str:
+            self._touches = True
         self._put(_Code(stripped))
         self._owes_space = text[-1] == " "
 
@@ -238,7 +242,12 @@ class _MarkdownRun:
         out = self._out
         while out and out[-1] is BREAK:
             out.pop()
-        kept = set[int]() if self._depth.keys() <= _ONLY_LINKS else self._kept_delimiters()
+        if self._depth.keys() <= _ONLY_LINKS:
+            if not self._touches:
+                return "".join([part if type(part) is str else _written(part) for part in out])
+            kept = set[int]()
+        else:
+            kept = self._kept_delimiters()
         texts: list[str] = []
         code: list[str] = []
         for index, part in enumerate(out):
@@ -276,6 +285,11 @@ class _MarkdownRun:
                 if _flanks(after, before) and _flanks(inner, outer):
                     kept |= {start, index}
         return kept
+
+
+def _written(part: str) -> str:
+    """Code that touches no other, or a break."""
+    return code_span(part) if type(part) is _Code else "\\\n"
 
 
 def _ends_blank(part: str) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from mudroom.extract.blocks import Closer
 from mudroom.extract.cells import integer
+from mudroom.extract.display import BREAK
+from mudroom.extract.notes import is_footnote
 from mudroom.extract.numbering import Numbering, declared_style
 from mudroom.extract.reader import TreeReader
-from mudroom.extract.tree import Element
+from mudroom.extract.tree import Element, Node, Text
 
 __all__ = ["description", "item", "list_of_items", "term"]
 
@@ -69,16 +71,54 @@ def _value(text: str, numbering: Numbering) -> int:
 
 
 def term(reader: TreeReader, element: Element) -> Closer:
-    """A term: what it means follows in the same item."""
-    return item(reader, element) if reader.is_in_list() else _as_block(reader)
+    """A term: other terms and what they mean follow in the same item."""
+    if not reader.is_in_list():
+        return _as_block(reader)
+    close: Closer = reader.close_item
+    if not reader.is_term_next or not reader.go_on_in_item():
+        close = item(reader, element)
+    reader.is_term_next = _is_term(element.next_sibling)
+    if reader.is_term_next:
+        return lambda: _end_line(reader, element)
+    if is_footnote(element.parent):
+        return lambda: _end_label(reader, element)
+    return close
 
 
 def description(reader: TreeReader, _element: Element) -> Closer:
     """What the terms before it mean."""
     if not reader.is_in_list():
         return _as_block(reader)
-    reader.resume_item()
-    return reader.close_item
+    reader.is_term_next = False
+    if not reader.is_label_open or not reader.go_on_in_item():
+        reader.resume_item()
+
+    def end() -> None:
+        reader.close_item()
+        reader.is_label_open = False
+
+    return end
+
+
+def _end_line(reader: TreeReader, element: Element) -> None:
+    """A term ends, and the next one stands on a line below."""
+    reader.put_edge(BREAK)
+    reader.put("\n", element)
+    reader.linger()
+
+
+def _end_label(reader: TreeReader, element: Element) -> None:
+    """The number of a footnote ends, and its text begins on the same line."""
+    reader.put(" ", element)
+    reader.linger()
+    reader.is_label_open = True
+
+
+def _is_term(node: Node | None) -> bool:
+    """Whether the next element is a term too."""
+    if isinstance(node, Text) and node.data.isspace():
+        node = node.next_sibling
+    return isinstance(node, Element) and node.tag == "dt"
 
 
 def _as_block(reader: TreeReader) -> Closer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum, unique
 from functools import lru_cache
 
 from mudroom.extract.blocks import Closer
@@ -9,7 +10,7 @@ from mudroom.extract.reader import TreeReader
 from mudroom.extract.tags import HEADINGS
 from mudroom.extract.tree import Element, Node, Text
 
-__all__ = ["division", "is_only_table_of_note"]
+__all__ = ["division", "is_footnote", "is_note", "is_only_table_of_note", "note", "paragraph"]
 
 _NOTES = frozenset(
     [
@@ -26,6 +27,20 @@ _NOTES = frozenset(
         "attention",
     ]
 )
+_FOOTNOTES = frozenset({"footnote", "footnote-definition", "citation"})
+
+
+@unique
+class _Kind(IntEnum):
+    """What class names make of a part of the text."""
+
+    PLAIN = 0
+    NOTE = 1
+    FOOTNOTE = 2
+
+
+_PLAIN = _Kind.PLAIN
+_MAX_LABEL = 12  # characters of a footnote's number or sign
 _ROLES = frozenset({"note", "doc-notice", "doc-tip"})
 _TITLES = frozenset(["title", "admonition-title", "admonition-heading", "topic-title"])
 _AROUND_TITLES = frozenset({"div", "header", "table", "tbody", "tr", "td"})
@@ -37,9 +52,16 @@ _MAX_LEVELS = 6
 def division(reader: TreeReader, element: Element) -> Closer:
     """A part of the text: a note where it is called one, else only an edge of blocks."""
     reader.flush()
-    if not _is_note(element) or len(reader.containers) > _MAX_CONTAINERS:
-        return reader.flush
-    if _is_note(element.parent) or element.find("h1") is not None:
+    classes = element.attr("class")
+    kind = _kind(classes) if classes else _PLAIN
+    if kind is _PLAIN:
+        return note(reader, element) if element.attr("role") in _ROLES else reader.flush
+    return _footnote(reader) if kind is _Kind.FOOTNOTE else note(reader, element)
+
+
+def note(reader: TreeReader, element: Element) -> Closer:
+    """A note, set apart; but not twice, and not if it is all of a page."""
+    if len(reader.containers) > _MAX_CONTAINERS or is_note(element.parent) or element.find("h1") is not None:
         return reader.flush
     reader.open_quote()
     reader.is_title_next = _begins_with_title(element)
@@ -51,26 +73,54 @@ def division(reader: TreeReader, element: Element) -> Closer:
     return end
 
 
+def paragraph(reader: TreeReader, element: Element) -> Closer:
+    """A paragraph, which begins behind the number of a footnote where that is owed its text."""
+    if reader.is_label_open and 0 < len(reader.text_so_far().strip()) <= _MAX_LABEL:
+        reader.put(" ", element)
+    else:
+        reader.flush()
+    reader.is_label_open = False
+    return reader.flush
+
+
+def is_footnote(node: Node | None) -> bool:
+    """Whether an element is called a footnote, or a list of them."""
+    return isinstance(node, Element) and _kind(node.attr("class") or "") is _Kind.FOOTNOTE
+
+
+def is_note(node: Node | None) -> bool:
+    """Whether an element is called a note."""
+    if not isinstance(node, Element):
+        return False
+    return _kind(node.attr("class") or "") is _Kind.NOTE or node.attr("role") in _ROLES
+
+
+def _footnote(reader: TreeReader) -> Closer:
+    reader.is_label_open = True
+
+    def end() -> None:
+        reader.flush()
+        reader.is_label_open = False
+
+    return end
+
+
 def is_only_table_of_note(element: Element) -> bool:
     """Whether a table is no more than the frame that is drawn around a note."""
     parent = element.parent
     return (
         isinstance(parent, Element)
-        and _is_note(parent)
+        and is_note(parent)
         and all(node is element or not _is_content(node) for node in parent)
     )
 
 
-def _is_note(node: Node | None) -> bool:
-    if not isinstance(node, Element):
-        return False
-    classes = node.attr("class")
-    return (classes is not None and _names_one(classes[:_MAX_CLASSES], _NOTES)) or node.attr("role") in _ROLES
-
-
 @lru_cache(maxsize=1024)
-def _names_one(untrusted_classes: str, names: frozenset[str]) -> bool:
-    return not names.isdisjoint(untrusted_classes.lower().split())
+def _kind(untrusted_classes: str) -> _Kind:
+    names = untrusted_classes[:_MAX_CLASSES].lower().split()
+    if not _FOOTNOTES.isdisjoint(names):
+        return _Kind.FOOTNOTE
+    return _Kind.NOTE if not _NOTES.isdisjoint(names) else _PLAIN
 
 
 def _begins_with_title(note: Element) -> bool:
@@ -81,7 +131,7 @@ def _begins_with_title(note: Element) -> bool:
         if first is None:
             return False
         element = first
-        if element.tag in HEADINGS or _names_one((element.attr("class") or "")[:_MAX_CLASSES], _TITLES):
+        if element.tag in HEADINGS or not _TITLES.isdisjoint((element.attr("class") or "").lower().split()):
             return True
         if element.tag not in _AROUND_TITLES:
             return False

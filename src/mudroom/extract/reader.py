@@ -40,6 +40,8 @@ class Handlers:
     verbatim: dict[str, Action]
     hidden: dict[str, Action]
     other: Callable[[TreeReader, Node, Element | None], None]
+    in_lines: Callable[[Element], Handler | None]
+    """What is done instead at an element with a style of its own, where that keeps lines."""
 
 
 class TreeReader(BlockGatherer):
@@ -152,6 +154,10 @@ class TreeReader(BlockGatherer):
             self._attributes.collect(element, telling, hiding)
         if hiding is not self.hiding:
             return self._enter_changed(element, hiding)
+        if "style" in telling and self._table is self._handlers.visible:
+            handler = self._handlers.in_lines(element)
+            if handler is not None:
+                return handler(self, element)
         return self._enter_known(element)
 
     def _enter_known(self, element: Element) -> Closer | Edge | None:

@@ -7,12 +7,12 @@ import re
 from markdown_it import MarkdownIt
 
 from mudroom.extract.builder import DisplayBuilder
+from mudroom.extract.lines import is_aligned
 from mudroom.extract.security import SecurityCollector
 from mudroom.model import Channel, Hiding
 
 __all__ = ["markdown_to_html", "read_code", "read_text"]
 
-_ALIGNED = re.compile(r"^[ \t]+\S|\S(?: {3,}|\t+)\S|[│┌└├─═║┐┘┤┬┴┼]{2}", re.MULTILINE)
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _MAX_FRONT_MATTER = 65_536
@@ -33,7 +33,7 @@ def read_text(untrusted_text: str, display: DisplayBuilder, security: SecurityCo
         chunk = text[start:end]
         if chunk.strip():
             security.add(Channel.TEXT, Hiding.NONE, line, chunk)
-            if _ALIGNED.search(chunk):
+            if is_aligned(chunk):
                 aligned.append(chunk.rstrip())
             else:
                 _show_aligned(aligned, display)

@@ -6,7 +6,7 @@ from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quaranti
 from mudroom.intake.path import Intake
 from mudroom.intake.ports import Guests, PageFetcher, Parts
 from mudroom.intake.report import describe_findings, describe_outcome
-from mudroom.intake.request import FileRequest, HopGate, PageRequest
+from mudroom.intake.request import FileRequest, PageRequest
 from mudroom.intake.robots_gate import (
     RobotsGate,
     RobotsGates,
@@ -22,7 +22,6 @@ __all__ = [
     "Failed",
     "FileRequest",
     "Guests",
-    "HopGate",
     "Intake",
     "IntakeObserver",
     "NullObserver",

@@ -14,7 +14,7 @@ from mudroom.fetch import Fetched
 from mudroom.intake.outcome import PageFacts
 from mudroom.intake.request import FileRequest, PageRequest
 from mudroom.media import header_values
-from mudroom.model import Initiator, Isolation, Provenance
+from mudroom.model import Initiator, Isolation, Provenance, RobotsState
 from mudroom.snapshot import PreparedSnapshot, SnapshotInput, SourceKind
 
 __all__ = ["Arrival", "receive_file", "receive_page", "snapshot_file", "snapshot_page", "trace_arrival"]
@@ -33,7 +33,7 @@ class Arrival:
     prepared: PreparedSnapshot
     link_scope: ExceptionScope
     initiator: Initiator
-    robots: str
+    robots: RobotsState
 
 
 def snapshot_page(fetched: Fetched, facts: PageFacts, now: datetime) -> SnapshotInput:
@@ -110,7 +110,7 @@ def receive_file(
         prepared=prepared,
         link_scope=ExceptionScope.none(),
         initiator=Initiator.OPERATOR,
-        robots="not-checked",
+        robots=RobotsState.NOT_CHECKED,
     )
 
 

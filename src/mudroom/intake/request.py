@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from mudroom.address import ExceptionScope, ParsedUrl
-from mudroom.fetch import RedirectRule
-from mudroom.model import Initiator, View
+from mudroom.fetch import HopCheck, RedirectRule
+from mudroom.model import Initiator, RobotsState, View
 
-__all__ = ["FileRequest", "HopGate", "PageRequest"]
-
-HopGate = Callable[[ParsedUrl, ExceptionScope], Awaitable[None]]
-"""Awaited with each hop and the exceptions it may use, before it is requested; raises to refuse it (robots.txt)."""
+__all__ = ["FileRequest", "PageRequest"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +31,8 @@ class PageRequest:
     """A cap below the fetcher's own: the reservation of a crawl. None for none."""
     is_reserved: bool = False
     """The cap is a budget's remainder: reaching it is CRAWL_LIMIT_REACHED, not a violation."""
-    gate: HopGate | None = None
-    robots: str = "not-checked"
+    gate: HopCheck | None = None
+    robots: RobotsState = RobotsState.NOT_CHECKED
     views: frozenset[View] = frozenset({View.MARKDOWN})
 
 

@@ -97,7 +97,7 @@ class RobotsReader(Protocol):
         ...
 
     async def check(self, url: ParsedUrl, scope: ExceptionScope) -> None:
-        """Nothing, when the URL may be asked for; a `HopGate`. Raises EgressRefused."""
+        """Nothing, when the URL may be asked for; a `HopCheck`. Raises EgressRefused."""
         ...
 
     def crawl_delay_seconds(self, origin: str) -> float | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mudroom.errors import Code, Reason
 from mudroom.model.text import SecurityText
-from mudroom.model.vocabulary import Initiator, Isolation, View, WarningCode
+from mudroom.model.vocabulary import Initiator, Isolation, RobotsState, View, WarningCode
 
 __all__ = ["BlockedDocument", "ExtractedDocument", "Hop", "Link", "Provenance", "UntrustedDocument"]
 
@@ -85,8 +85,7 @@ class Provenance:
     size_bytes: int
     initiator: Initiator
     isolation: Isolation
-    robots: str = "not-checked"
-    """not-checked, allowed, ignored; a denied page has no document."""
+    robots: RobotsState = RobotsState.NOT_CHECKED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

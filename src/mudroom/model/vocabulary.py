@@ -14,6 +14,7 @@ __all__ = [
     "Isolation",
     "OutcomeKind",
     "PageState",
+    "RobotsState",
     "RunKind",
     "Severity",
     "View",
@@ -93,6 +94,15 @@ class Initiator(StrEnum):
     OPERATOR = "operator"
     AGENT = "agent"
     PAGE = "page"
+
+
+@unique
+class RobotsState(StrEnum):
+    """What robots.txt had to say of a document; a page that it denies has no document."""
+
+    NOT_CHECKED = "not-checked"
+    ALLOWED = "allowed"
+    IGNORED = "ignored"
 
 
 @unique
