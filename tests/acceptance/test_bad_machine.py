@@ -182,19 +182,19 @@ def test_too_few_descriptors_end_in_a_code_and_never_in_waiting(program: Program
 
 
 def test_a_download_never_takes_the_place_of_a_device_or_a_pipe(program: Program) -> None:
-    os.mkfifo(program.folder / "pipe")
-    with serve_in_thread(Route(path="/", body="bytes")) as site:
-        arguments = (
-            "download",
-            site.url("/"),
-            "--allow-origin",
-            site.origin,
-            "-o",
-            str(program.folder / "pipe"),
-        )
-        done = program.run(*arguments, statuses=frozenset({1}))
-    assert "-o -" in done.err
-    assert (program.folder / "pipe").is_fifo()
+    pipe = program.folder / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with serve_in_thread(Route(path="/", body="bytes")) as site:
+            arguments = ("download", site.url("/"), "--allow-origin", site.origin, "-o")
+            program.run(*arguments, str(pipe))
+            program.run(*arguments, "/dev/null")
+        assert os.read(reader, 100) == b"bytes"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    assert Path("/dev/null").is_char_device()
 
 
 def test_a_person_who_stops_listening_costs_no_page(program: Program) -> None:
