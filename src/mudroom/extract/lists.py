@@ -17,15 +17,12 @@ _MAX_NUMBER = 999_999_999
 
 def list_of_items(reader: TreeReader, element: Element) -> Closer:
     """A list, with bullets or numbers."""
-    numbering = _numbering(element) if element.tag == "ol" else None
-    reader.numberings.append(numbering)
-    reader.open_list(-1 if numbering is None or numbering.is_written else numbering.number)
-
-    def end() -> None:
-        reader.close_list()
-        reader.numberings.pop()
-
-    return end
+    if element.tag != "ol":
+        reader.open_list(-1)
+        return reader.close_list
+    numbering = _numbering(element)
+    reader.open_list(-1 if numbering.is_written else numbering.number, numbering)
+    return reader.close_list
 
 
 def _numbering(element: Element) -> Numbering:
