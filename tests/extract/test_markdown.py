@@ -59,7 +59,7 @@ ROWS = [
     ("an item without a list", "<li>a", "- a"),
     ("terms and what they mean", "<dl><dt>Hook<dd>holds a coat<dd>or a bag<dt>Mat</dl>", "- Hook\n\n  holds a coat\n\n  or a bag\n\n- Mat"),
     ("terms that mean the same", "<dl><dt>-a</dt>\n<dt>-b</dt><dd>Both.</dd><dt>-c<dd>one<dd>two</dl>", "- -a\\\n  -b\n\n  Both.\n\n- -c\n\n  one\n\n  two"),
-    ("terms without a meaning", "<dl><dt>a<dt>b</dl><p>c", "- a\\\n  b\n\nc"),
+    ("terms without a meaning", "<dl><dt>a<dt>b</dl><p>c", "- a\n- b\n\nc"),
     ("terms of several blocks", "<dl><dt><p>a</p></dt><dt><p>b</p></dt><dd>c</dl>", "- a\n\n  b\n\n  c"),
     ("a term that is hidden", "<dl><dt>a<dt hidden>b<dd>c<dt>d<dd>e</dl>f", "- a\n\n  c\n\n- d\n\n  e\n\nf"),
     ("a footnote", "<aside class='footnote brackets'><span>[<a href='#a'>1</a>]</span>\n<p>a<p>b</aside>c<p>d", "\\[1\\] a\n\nb\n\nc\n\nd"),

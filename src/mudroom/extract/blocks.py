@@ -215,9 +215,10 @@ class BlockGatherer:
 
     # Containers.
 
-    def open_list(self, number: int) -> None:
+    def open_list(self, number: int, numbering: Numbering | None = None) -> None:
         """Begin a list: -1 for bullets, else its first number."""
         self.flush()
+        self.numberings.append(numbering)
         self.display.open(_OPEN_LIST, number)
         self.containers.append(_LIST)
 
@@ -225,6 +226,7 @@ class BlockGatherer:
         """End the list, and the item that lingers in it."""
         self.flush()
         self._close_lingering()
+        self.numberings.pop()
         self.containers.pop()
         self.display.close()
 

@@ -353,7 +353,6 @@ HANDLERS = Handlers(
         "blockquote": _quote,
         "br": _break,
         "caption": caption,
-        **dict.fromkeys(("code", "samp", "tt"), _code),
         **dict.fromkeys(PARTS, part),
         "dd": description,
         "details": _details,
@@ -395,5 +394,6 @@ HANDLERS = Handlers(
         **_NEVER_SHOWN,
     },
     other=other_node,
+    long_code=_code,
     in_lines=_in_lines,
 )

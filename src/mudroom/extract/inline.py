@@ -242,15 +242,17 @@ class _MarkdownRun:
         out = self._out
         while out and out[-1] is BREAK:
             out.pop()
-        if self._depth.keys() <= _ONLY_LINKS:
-            if not self._touches:
-                return "".join([part if type(part) is str else _written(part) for part in out])
-            kept = set[int]()
-        else:
-            kept = self._kept_delimiters()
+        if not self._depth.keys() <= _ONLY_LINKS:
+            return self._joined(self._kept_delimiters())
+        if self._touches:
+            return self._joined(set())
+        return "".join([part if type(part) is str else _written(part) for part in out])
+
+    def _joined(self, kept: set[int]) -> str:
+        """Everything in a row: the delimiters that are kept, and code that touches as one span."""
         texts: list[str] = []
         code: list[str] = []
-        for index, part in enumerate(out):
+        for index, part in enumerate(self._out):
             if type(part) is _Code:
                 code.append(part)
                 continue

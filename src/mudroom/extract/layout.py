@@ -95,7 +95,7 @@ class _Frame:
         self.shown = -1
         """Of a list: the number that a renderer would show next. Of an item: the same, once it is written."""
         self.taken = ""
-        """The marker of an item."""
+        """The marker of a numbered item."""
 
 
 class _Layout:
@@ -195,8 +195,10 @@ class _Layout:
         if len(self._frames) > _MAX_NESTING:
             return
         is_apart = False
-        frame.taken = parent.marker or "-"
-        if parent.number >= 0:
+        if parent.number < 0:
+            bullet = f"{parent.marker or '-'} "
+        else:
+            frame.taken = parent.marker
             number = min(own_number if own_number >= 0 else parent.number, _MAX_LIST_NUMBER)
             if parent.blocks and number != parent.shown:
                 is_apart = True  # a renderer would count on: another list begins
@@ -205,8 +207,6 @@ class _Layout:
                 self._gap = True  # only a list from one on may interrupt a paragraph
             parent.number = frame.shown = number + 1
             bullet = f"{number}{frame.taken} "
-        else:
-            bullet = f"{frame.taken} "
         if parent.blocks:
             self._gap = parent.is_loose or is_apart
         self._lead = (self._lead or self._prefix) + bullet

@@ -13,19 +13,17 @@ from mudroom.extract.tree import Element, Node, Text
 __all__ = ["description", "item", "list_of_items", "term"]
 
 _MAX_NUMBER = 999_999_999
+_MAX_TERMS = 16  # that share a description; each looks for it
 
 
 def list_of_items(reader: TreeReader, element: Element) -> Closer:
     """A list, with bullets or numbers."""
-    numbering = _numbering(element) if element.tag == "ol" else None
-    reader.numberings.append(numbering)
-    reader.open_list(-1 if numbering is None or numbering.is_written else numbering.number)
-
-    def end() -> None:
-        reader.close_list()
-        reader.numberings.pop()
-
-    return end
+    if element.tag != "ol":
+        reader.open_list(-1)
+        return reader.close_list
+    numbering = _numbering(element)
+    reader.open_list(-1 if numbering.is_written else numbering.number, numbering)
+    return reader.close_list
 
 
 def _numbering(element: Element) -> Numbering:
@@ -77,7 +75,7 @@ def term(reader: TreeReader, element: Element) -> Closer:
     close: Closer = reader.close_item
     if not reader.is_term_next or not reader.go_on_in_item():
         close = item(reader, element)
-    reader.is_term_next = _is_term(element.next_sibling)
+    reader.is_term_next = _is_term_of_same(element.next_sibling)
     if reader.is_term_next:
         return lambda: _end_line(reader, element)
     if is_footnote(element.parent):
@@ -114,11 +112,17 @@ def _end_label(reader: TreeReader, element: Element) -> None:
     reader.is_label_open = True
 
 
-def _is_term(node: Node | None) -> bool:
-    """Whether the next element is a term too."""
-    if isinstance(node, Text) and node.data.isspace():
+def _is_term_of_same(node: Node | None) -> bool:
+    """Whether the next element is a term too, and a description stands behind the terms."""
+    for place in range(_MAX_TERMS):
+        if isinstance(node, Text) and node.data.isspace():
+            node = node.next_sibling
+        if not isinstance(node, Element):
+            return False
+        if node.tag != "dt":
+            return place > 0 and node.tag == "dd"
         node = node.next_sibling
-    return isinstance(node, Element) and node.tag == "dt"
+    return False
 
 
 def _as_block(reader: TreeReader) -> Closer:

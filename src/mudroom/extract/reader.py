@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mudroom.extract.attributes import HIDING_ATTRIBUTES, AttributeReader
 from mudroom.extract.blocks import BlockGatherer, Closer
 from mudroom.extract.builder import DisplayBuilder
-from mudroom.extract.display import Edge
+from mudroom.extract.display import Edge, Mark, end_of
 from mudroom.extract.limits import ExtractLimits, limit_passed
 from mudroom.extract.links import LinkCollector
 from mudroom.extract.security import SecurityCollector
@@ -21,6 +21,7 @@ from mudroom.model import Channel, Hiding, Limit
 
 __all__ = ["Action", "Handler", "Handlers", "TreeReader", "skip"]
 
+_CODE = end_of(Mark.CODE)
 Handler = Callable[["TreeReader", Element], "Closer | Edge | None"]
 """What is done at an element. It returns what to do at its end, the end of a mark around its content, None where
 there is neither, or `skip` to pass over it."""
@@ -40,6 +41,8 @@ class Handlers:
     verbatim: dict[str, Action]
     hidden: dict[str, Action]
     other: Callable[[TreeReader, Node, Element | None], None]
+    long_code: Handler
+    """What is done at inline code that holds more than one string."""
     in_lines: Callable[[Element], Handler | None]
     """What is done instead at an element with a style of its own, where that keeps lines."""
 
@@ -112,7 +115,7 @@ class TreeReader(BlockGatherer):
                     elif children:
                         stack.append((nodes, closer, element))
                         nodes, element = iter(children), node
-                        closer = self.begin_mark(inner) if type(inner) is Edge else inner
+                        closer = self._begin_long(inner, node) if type(inner) is Edge else inner
                         break
                     elif type(inner) is Edge:
                         self._run.parts += (inner.partner, inner)
@@ -134,6 +137,14 @@ class TreeReader(BlockGatherer):
             if len(stack) >= max_depth or left < 0:
                 raise limit_passed(Limit.NODES if left < 0 else Limit.DEPTH)
         self.flush()
+
+    def _begin_long(self, mark: Edge, element: Element) -> Closer | None:
+        """Begin a mark around more than one string; code may then be lines of it."""
+        if mark is _CODE:
+            begun = self._handlers.long_code(self, element)
+            if type(begun) is not Edge:
+                return begun
+        return self.begin_mark(mark)
 
     def _within_span(self, node: Element, span: Element) -> tuple[Element, Node]:
         """The string in a span that says nothing itself, and where it stands; else the two as given."""
