@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, redirect_stdout
-from typing import Any
+from typing import Any, cast
 
+import anyio
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -19,6 +20,7 @@ from mcp_types import (
     PaginatedRequestParams,
 )
 
+from mudroom.mcp.lines import claim_input
 from mudroom.mcp.ports import AgentParts
 from mudroom.mcp.schemas import WEB_OPEN, list_tools
 from mudroom.mcp.web_open import WebOpen
@@ -71,6 +73,8 @@ async def serve(parts: AgentParts) -> None:
     library can break the protocol.
     """
     server = build_server(parts)
-    async with stdio_server() as (read_stream, write_stream):
-        with redirect_stdout(sys.stderr):
-            await server.run(read_stream, write_stream, server.create_initialization_options())
+    with claim_input() as lines:
+        # The SDK asks of its input only that it can be iterated.
+        async with stdio_server(stdin=cast("anyio.AsyncFile[str] | None", lines)) as (incoming, outgoing):
+            with redirect_stdout(sys.stderr):
+                await server.run(incoming, outgoing, server.create_initialization_options())
