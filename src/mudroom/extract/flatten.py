@@ -9,20 +9,21 @@ from mudroom.extract.display import BREAK, Block, BlockKind, Edge, Inline, Mark,
 __all__ = ["flatten"]
 
 _CODE = end_of(Mark.CODE)
+_PARAGRAPH = BlockKind.PARAGRAPH
 _SEAM = " · "
 _BULLETS = "•◦▪"
 
 
 def flatten(blocks: Sequence[Block], *, is_header: bool = False) -> Inline:
     """Blocks as one line; lines and paragraphs are parted visibly, in a header by a blank."""
-    if len(blocks) == 1 and blocks[0].kind is BlockKind.PARAGRAPH:
+    if len(blocks) == 1 and blocks[0].kind is _PARAGRAPH:
         return _in_one_line(blocks[0].inline, is_header=is_header)
     return _Line(is_header=is_header).write(blocks)
 
 
 def _in_one_line(inline: Inline, *, is_header: bool) -> Inline:
     """Inline content whose breaks are seams; outside marks where they stand at an edge of one."""
-    if is_header or not _has_break(inline):
+    if is_header or len(inline) == 1 or not _has_break(inline):
         return inline
     out: list[str] = []
     seam = -1

@@ -115,7 +115,12 @@ class TreeReader(BlockGatherer):
                     elif children:
                         stack.append((nodes, closer, element))
                         nodes, element = iter(children), node
-                        closer = self._begin_long(inner, node) if type(inner) is Edge else inner
+                        if type(inner) is not Edge:
+                            closer = inner
+                        elif inner is _CODE:
+                            closer = self._begin_long(node)
+                        else:
+                            closer = self.begin_mark(inner)
                         break
                     elif type(inner) is Edge:
                         self._run.parts += (inner.partner, inner)
@@ -138,13 +143,10 @@ class TreeReader(BlockGatherer):
                 raise limit_passed(Limit.NODES if left < 0 else Limit.DEPTH)
         self.flush()
 
-    def _begin_long(self, mark: Edge, element: Element) -> Closer | None:
-        """Begin a mark around more than one string; code may then be lines of it."""
-        if mark is _CODE:
-            begun = self._handlers.long_code(self, element)
-            if type(begun) is not Edge:
-                return begun
-        return self.begin_mark(mark)
+    def _begin_long(self, element: Element) -> Closer | None:
+        """Begin code that holds more than one string: it may be lines."""
+        begun = self._handlers.long_code(self, element)
+        return self.begin_mark(begun) if type(begun) is Edge else begun
 
     def _within_span(self, node: Element, span: Element) -> tuple[Element, Node]:
         """The string in a span that says nothing itself, and where it stands; else the two as given."""

@@ -18,7 +18,7 @@ __all__ = ["CapturedCell", "CapturedTable"]
 
 _HEAVY = frozenset({BlockKind.HEADING, BlockKind.TABLE, BlockKind.CODE, BlockKind.OPEN_QUOTE, BlockKind.RULE})
 _STRONG = end_of(Mark.STRONG)
-_PARAGRAPH = BlockKind.PARAGRAPH
+_PARAGRAPH, _CODE = BlockKind.PARAGRAPH, BlockKind.CODE
 _OPEN_LIST, _OPEN_ITEM = Block(BlockKind.OPEN_LIST, number=-1), Block(BlockKind.OPEN_ITEM, number=-1)
 _MAX_LABEL = 80  # characters of a header that is written again in every row
 _MAX_CELL_BLOCKS = 40  # a cell that holds more is a column of a page, not a value
@@ -49,7 +49,7 @@ class CapturedTable:
             return self.caption
         if not self._is_data(rows):
             return [*self.caption, *(block for row in rows for cell in row for block in _shown(cell))]
-        if max(map(len, rows)) == 1 or any(map(_has_lines_of_code, (cell for row in rows for cell in row))):
+        if max(map(len, rows)) == 1 or _has_lines_of_code(rows):
             return [*self.caption, *_rows_as_items(rows)]
         first = _is_head(rows[0])
         table = [[_cell(cell, is_header=first) for cell in rows[0]]]
@@ -94,8 +94,13 @@ def _is_head(row: Sequence[CapturedCell]) -> bool:
     return any(cell.is_header for cell in row) and all(cell.is_header or not cell.blocks for cell in row)
 
 
-def _has_lines_of_code(cell: CapturedCell) -> bool:
-    return any(block.kind is BlockKind.CODE and "\n" in block.text for block in cell.blocks)
+def _has_lines_of_code(rows: list[list[CapturedCell]]) -> bool:
+    for row in rows:
+        for cell in row:
+            for block in cell.blocks:
+                if block.kind is _CODE and "\n" in block.text:
+                    return True
+    return False
 
 
 def _rows_as_items(rows: list[list[CapturedCell]]) -> list[Block]:
