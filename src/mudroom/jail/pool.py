@@ -98,7 +98,7 @@ class GuestPool:
         """The levels to try, strongest first."""
         asked = self._options.isolation
         if asked != "auto":
-            return (asked,)
+            return (Isolation(asked),)  # a level may have been given by its word
         levels = tuple(Isolation)
         return levels[: levels.index(self._options.floor) + 1]
 

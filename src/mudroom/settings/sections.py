@@ -56,7 +56,7 @@ class FetchSettings:
     """For the whole body."""
     max_body_bytes: int = 10 * _MIB
     """Of a body as received."""
-    max_decoded_bytes: int = 50 * _MIB
+    max_decoded_bytes: int = 16 * _MIB
     """Of a body once its content codings are removed."""
     max_header_bytes: int = 256 * 1024
     """Of all headers of an answer."""
