@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from hypothesis import settings
 from mudroom.testing.authority import Authority
 from mudroom.testing.unjailed import UnjailedGuests
 
+# Tests send it themselves; one that was ignored at the start (nohup) would stay so in every child.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # How long an example takes is the machine's affair; the timeout on every test is enough.
 settings.register_profile("mudroom", deadline=None)
 settings.load_profile("mudroom")

@@ -18,7 +18,6 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @pytest.fixture(autouse=True)
 def as_it_was() -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in SIGNALS}
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whatever the tests were started under, nohup say
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
