@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "mudroom"
 MODULES = sorted(SOURCE.rglob("*.py"))
 MAX_LINES = 450
-MAX_FUNCTION_LINES = 70
+MAX_FUNCTION_LINES = 75
 
 
 def name_of(path: Path) -> str:
