@@ -94,3 +94,10 @@ def test_any_text_gives_a_report_in_valid_json(text: str) -> None:
     (value,) = json.loads(format_report_json([report]))
     assert len(value["matches"]) == len(report.matches)
     assert all(1 <= match["line"] <= text.count("\n") + 1 for match in value["matches"])
+
+
+@FEW
+@given(st.text(st.sampled_from("aB3Zq9/+-_=\n\r "), min_size=24, max_size=200))
+def test_whatever_looks_like_base64_is_decoded_or_passed_over(text: str) -> None:
+    for view in build_views(text.encode(), ScanLimits()):
+        assert view.text

@@ -255,6 +255,21 @@ def test_base64_behind_a_slash_is_read_though_the_slash_is_one_of_its_letters(sc
         assert worst(findings) is Severity.CRITICAL, form
 
 
+@pytest.mark.parametrize("between", ["", "\n", "\r\n   "])
+@pytest.mark.parametrize("ending", ["", "=", "=="])
+@pytest.mark.parametrize("length", range(18, 28))
+def test_a_segment_that_falls_short_of_its_length_is_passed_over(
+    scanner: Scanner, length: int, ending: str, between: str
+) -> None:
+    tail = ("aB3" * 9)[:length]
+    text = (
+        f"{'aB3' * 9}/{tail}{ending}"
+        if not between
+        else f"{'aB3' * 9}/aB3{between}{'aB3' * 8}/{tail}{ending}"
+    )
+    assert scanner.scan(request(piece(text))) == ()
+
+
 @pytest.mark.parametrize(
     "form",
     ['{"body": "%s"}', '[{"a":1},{"body":"%s","b":2}]', '["x","%s"]', '{"a":["%s"]}'],

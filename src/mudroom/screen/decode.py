@@ -106,6 +106,8 @@ def _from_base64(run: bytes) -> bytes:
     if run.islower() or run.isupper():
         return b""
     compact = run.translate(_URL_SAFE, b"\r\n \t=")
+    if len(compact) < _HEAD:  # a segment can be shorter than it looks: line ends and padding are gone
+        return b""
     compact = compact[: len(compact) - (len(compact) % 4 == 1)]
     head = binascii.a2b_base64(compact[:_HEAD])
     if len(head.translate(None, _CONTROLS)) != len(head):
