@@ -11,6 +11,7 @@ from http import HTTPStatus
 
 from mudroom.testing.routes import Delay, Drop, Endless, Framing, Reset, Route, Stall, Step, Wait
 from mudroom.testing.seen import MalformedRequest, SeenRequest, read_request
+from mudroom.testing.teardown import abort_transport
 
 __all__ = ["Connection"]
 
@@ -60,7 +61,7 @@ class Connection:
 
     def abort(self) -> None:
         """Tear the connection down without ceremony."""
-        self._writer.transport.abort()
+        abort_transport(self._writer.transport)
 
     async def _close(self) -> None:
         self._writer.close()
@@ -74,7 +75,7 @@ class Connection:
             ):
                 self._requests.put_nowait(request)
         except (MalformedRequest, OSError):
-            self._writer.transport.abort()
+            abort_transport(self._writer.transport)
         finally:
             self._gone.set()
             self._requests.put_nowait(None)
@@ -155,7 +156,7 @@ class Connection:
     def _reset(self) -> None:
         sock = self._writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self._writer.transport.abort()
+        abort_transport(self._writer.transport)
 
 
 def _head(route: Route, *, closes: bool) -> bytes:

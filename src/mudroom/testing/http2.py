@@ -9,6 +9,7 @@ from collections.abc import Callable
 from mudroom.testing.extra import explain_missing
 from mudroom.testing.routes import Delay, Drop, Endless, Reset, Route, Stall, Step, Wait
 from mudroom.testing.seen import SeenRequest
+from mudroom.testing.teardown import abort_transport
 
 try:
     from h2.config import H2Configuration
@@ -71,7 +72,7 @@ class Http2Connection:
 
     def abort(self) -> None:
         """Tear the connection down without ceremony."""
-        self._writer.transport.abort()
+        abort_transport(self._writer.transport)
 
     async def _close(self) -> None:
         for task in self._answering.values():
