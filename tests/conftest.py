@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,24 @@ async def unjailed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[UnjailedGue
     monkeypatch.setenv("MUDROOM_TESTING", "1")
     async with UnjailedGuests() as guests:
         yield guests
+
+
+@pytest.fixture
+def peak_growth() -> Callable[[], int]:
+    """How many bytes this process has grown at its highest since the test began.
+
+    The peak of the process is set back first: the one that rusage gives only ever rises, so that a
+    process that was large before would hide, or seem to be, the growth of a test.
+    """
+    resets = Path("/proc/self/clear_refs")
+    if not resets.exists():
+        pytest.skip("the peak of memory can be set back on Linux only")
+    resets.write_text("5")
+    before = memory_bytes("VmRSS")
+    return lambda: memory_bytes("VmHWM") - before
+
+
+def memory_bytes(entry: str) -> int:
+    found = re.search(rf"^{entry}:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    assert found is not None
+    return int(found[1]) * 1024
