@@ -18,7 +18,7 @@ PAGES = Path(__file__).parent
 CODES_HEAD = """\
 # Codes
 
-<!-- Written by docs/generate.py from src/mudroom/errors.py; do not edit. -->
+<!-- Written by docs/generate.py from src/mudroom/errors; do not edit. -->
 
 Every failure has a code. A code is stable: it is never renamed and never gets another meaning. Its class
 (`reason` in JSON) groups it with its kind; `retryable` says whether the same request can succeed later
