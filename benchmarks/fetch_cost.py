@@ -167,7 +167,7 @@ async def open_fetcher(url: str) -> tuple[Get, Close]:
 
     async def get() -> int:
         """Each URL is another one: a crawl asks none twice."""
-        fetched = await fetcher.fetch(FetchRequest(url=f"{named}{next(numbers)}", initiator_scope=scope))
+        fetched = await fetcher.fetch(FetchRequest("GET", f"{named}{next(numbers)}", initiator_scope=scope))
         return len(fetched.decoded)
 
     return get, transport.aclose

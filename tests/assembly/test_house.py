@@ -195,7 +195,7 @@ async def test_the_fetcher_alone_needs_no_guest_and_no_workspace(settings: Setti
         SiteServer(Route(path="/", body=b"x" * 10)) as site,
         open_fetcher(reach(settings, site)) as fetcher,
     ):
-        request = FetchRequest(url=site.url("/"), initiator_scope=ExceptionScope.operator())
+        request = FetchRequest("GET", site.url("/"), initiator_scope=ExceptionScope.operator())
         assert (await fetcher.fetch(request)).body == b"x" * 10
         limited = replace(request, max_body_bytes=5)
         with pytest.raises(ContentRefused):

@@ -41,7 +41,8 @@ class PlainIntake:
         try:
             fetched = await self.fetcher.fetch(
                 FetchRequest(
-                    url=request.untrusted_url,
+                    "GET",
+                    request.untrusted_url,
                     base=request.base,
                     initiator_scope=request.scope,
                     redirects=request.redirects,

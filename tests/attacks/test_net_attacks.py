@@ -26,7 +26,7 @@ def build(
 
 
 async def refused(fetcher: Fetcher, url: str, scope: ExceptionScope | None = None) -> MudroomError:
-    request = FetchRequest(url=url, initiator_scope=scope or ExceptionScope.operator())
+    request = FetchRequest("GET", url, initiator_scope=scope or ExceptionScope.operator())
     with pytest.raises(EgressRefused) as caught:
         await fetcher.fetch(request)
     return caught.value
@@ -105,7 +105,7 @@ async def test_a_url_in_disguise_costs_no_look_up_and_no_dial(url: str) -> None:
 async def test_a_backslash_leads_where_a_browser_would_go_and_nowhere_else() -> None:
     transport = ScriptedTransport({"http://good.test/@127.0.0.1/": PaperAnswer()})
     fetcher = build(transport, ScriptedResolver({"good.test": PUBLIC}))
-    await fetcher.fetch(FetchRequest(url="http://good.test\\@127.0.0.1/"))
+    await fetcher.fetch(FetchRequest("GET", "http://good.test\\@127.0.0.1/"))
     assert [dial.addresses for dial in transport.dials] == [(ip_address(PUBLIC),)]
 
 
@@ -113,7 +113,7 @@ async def test_a_name_that_turns_inward_after_the_first_look_up_is_dialled_at_th
     transport = ScriptedTransport({"http://turns.test/": PaperAnswer(body=b"ok")})
     resolver = ScriptedResolver({"turns.test": [PUBLIC, "127.0.0.1"]})
     fetcher = build(transport, resolver)
-    await fetcher.fetch(FetchRequest(url="http://turns.test/"))
+    await fetcher.fetch(FetchRequest("GET", "http://turns.test/"))
     [dial] = transport.dials
     assert dial.addresses == (ip_address(PUBLIC),)
     assert resolver.count("turns.test") == 1
@@ -124,7 +124,7 @@ async def test_a_remembered_verdict_is_not_lent_to_another_scope() -> None:
     policy = EgressPolicy(allow_networks=(ip_network("10.0.0.0/8"),))
     transport = ScriptedTransport({"http://inside.test/": PaperAnswer()})
     fetcher = build(transport, ScriptedResolver({"inside.test": "10.0.0.1"}), policy)
-    await fetcher.fetch(FetchRequest(url="http://inside.test/", initiator_scope=ExceptionScope.operator()))
+    await fetcher.fetch(FetchRequest("GET", "http://inside.test/", initiator_scope=ExceptionScope.operator()))
     error = await refused(fetcher, "http://inside.test/", ExceptionScope.none())
     assert error.code is Code.DENIED_ADDRESS
     assert len(transport.dials) == 1
@@ -148,7 +148,7 @@ async def test_a_found_nat64_prefix_is_judged_by_what_it_carries() -> None:
     transport = ScriptedTransport({"http://out.test/": PaperAnswer()})
     fetcher = build(transport, resolver, policy)
     assert (await refused(fetcher, "http://in.test/")).code is Code.DENIED_ADDRESS
-    assert (await fetcher.fetch(FetchRequest(url="http://out.test/"))).status == 200
+    assert (await fetcher.fetch(FetchRequest("GET", "http://out.test/"))).status == 200
 
 
 @pytest.mark.parametrize("location", ["http://evil.test/", "https://evil.test/", "//evil.test/x"])
@@ -162,7 +162,7 @@ async def test_credentials_in_headers_do_not_leave_the_origin(location: str) -> 
     transport = ScriptedTransport(answers)
     fetcher = build(transport, ScriptedResolver({"good.test": PUBLIC, "evil.test": PUBLIC}))
     headers = (("Authorization", "x"), ("Cookie", "x"), ("X-Api-Key", "x"), ("Proxy-Token", "x"))
-    await fetcher.fetch(FetchRequest(url="http://good.test/", headers=headers))
+    await fetcher.fetch(FetchRequest("GET", "http://good.test/", headers=headers))
     sent, abroad = (dict(dial.headers) for dial in transport.dials)
     assert {name for name, _ in headers} <= sent.keys()
     assert not {name for name, _ in headers} & abroad.keys()
@@ -175,7 +175,7 @@ async def test_credentials_in_headers_do_not_leave_the_origin(location: str) -> 
 async def test_a_header_that_would_smuggle_costs_no_connection(header: tuple[str, str]) -> None:
     transport, resolver = ScriptedTransport(), ScriptedResolver({"good.test": PUBLIC})
     with pytest.raises(MudroomError) as caught:
-        await build(transport, resolver).fetch(FetchRequest(url="http://good.test/", headers=(header,)))
+        await build(transport, resolver).fetch(FetchRequest("GET", "http://good.test/", headers=(header,)))
     assert caught.value.code is Code.INVALID_HEADER
     assert (transport.dialled, resolver.lookups) == ((), [])
 
@@ -194,12 +194,12 @@ async def test_slow_names_do_not_keep_other_hosts_waiting() -> None:
     transport = ScriptedTransport({"http://quick.test/": PaperAnswer(body=b"ok")})
     fetcher = Fetcher(transport, resolver, EgressPolicy(), FetchOptions(), FixedClock())
     stuck = [
-        asyncio.create_task(fetcher.fetch(FetchRequest(url=f"http://slow{number}.test/")))
+        asyncio.create_task(fetcher.fetch(FetchRequest("GET", f"http://slow{number}.test/")))
         for number in range(200)
     ]
     for _ in range(200):
         await asyncio.to_thread(started.acquire, timeout=10)
-    assert (await fetcher.fetch(FetchRequest(url="http://quick.test/"))).body == b"ok"
+    assert (await fetcher.fetch(FetchRequest("GET", "http://quick.test/"))).body == b"ok"
     assert not any(task.done() for task in stuck)
     for task in stuck:
         task.cancel()
@@ -215,7 +215,7 @@ async def test_an_alternative_service_is_never_dialled() -> None:
         transport = CurlTransport(environ={})
         policy = EgressPolicy(allow_origins=(AllowedOrigin.parse(site.origin),))
         fetcher = Fetcher(transport, ScriptedResolver(), policy, FetchOptions(), FixedClock())
-        request = FetchRequest(url=site.url("/"), initiator_scope=ExceptionScope.operator())
+        request = FetchRequest("GET", site.url("/"), initiator_scope=ExceptionScope.operator())
         for _ in range(3):
             assert (await fetcher.fetch(request)).body == b"ok"
         assert elsewhere.total_connections == 0

@@ -69,7 +69,7 @@ async def follow(
         transport, SlowResolver(clock, lookup_seconds), EgressPolicy(), FetchOptions(**options), clock
     )
     with pytest.raises(FetchFailed) as caught:
-        await fetcher.fetch(FetchRequest(url="http://h0.test/", hop_check=wait))
+        await fetcher.fetch(FetchRequest("GET", "http://h0.test/", hop_check=wait))
     return caught.value, transport
 
 

@@ -21,8 +21,8 @@ from mudroom.testing.server import SiteServer
 Build = Callable[..., Fetcher]
 
 
-def ask(url: str, **settings: Any) -> FetchRequest:
-    return FetchRequest(url=url, **{"initiator_scope": ExceptionScope.operator(), **settings})
+def ask(url: str, method: str = "GET", **settings: Any) -> FetchRequest:
+    return FetchRequest(method, url, **{"initiator_scope": ExceptionScope.operator(), **settings})
 
 
 async def failure(fetcher: Fetcher, request: FetchRequest) -> MudroomError:
@@ -148,7 +148,7 @@ async def test_a_link_is_judged_against_the_page_that_it_stood_in(fetcher_for: B
         fetcher = fetcher_for(site)
         page = await fetcher.fetch(ask(site.url("/a/")))
         link = FetchRequest(
-            url="../b", base=page.final, initiator_scope=ExceptionScope.of(page.exception or "")
+            "GET", "../b", base=page.final, initiator_scope=ExceptionScope.of(page.exception or "")
         )
         assert (await fetcher.fetch(link)).body == b"b"
 
@@ -158,7 +158,7 @@ async def test_a_verdict_that_is_handed_on_is_the_request(fetcher_for: Build) ->
     judged = judge_url("http://10.0.0.1/", wide, ExceptionScope.operator())
     assert isinstance(judged, AllowedUrl)
     # Under another policy than the fetcher's it is judged anew.
-    error = await failure(fetcher_for(), FetchRequest(url=judged))
+    error = await failure(fetcher_for(), FetchRequest("GET", judged))
     assert error.code is Code.DENIED_ADDRESS
 
 
@@ -170,9 +170,9 @@ async def test_a_verdict_brings_the_scope_that_it_was_given_under(fetcher_for: B
             assert isinstance(judged, AllowedUrl)
             fetcher = fetcher_for(site, resolver=ScriptedResolver({"site.test": "127.0.0.1"}))
             if code is None:
-                assert (await fetcher.fetch(FetchRequest(url=judged))).body == b"ok"
+                assert (await fetcher.fetch(FetchRequest("GET", judged))).body == b"ok"
             else:
-                assert (await failure(fetcher, FetchRequest(url=judged))).code is code
+                assert (await failure(fetcher, FetchRequest("GET", judged))).code is code
 
 
 def test_a_verdict_cannot_be_given_another_scope_or_base() -> None:
@@ -180,7 +180,7 @@ def test_a_verdict_cannot_be_given_another_scope_or_base() -> None:
     assert isinstance(judged, AllowedUrl)
     for field in ({"initiator_scope": ExceptionScope.operator()}, {"base": judged.url}):
         with pytest.raises(ValueError, match="brings its scope"):
-            FetchRequest(url=judged, **field)
+            FetchRequest("GET", judged, **field)
 
 
 # ---- redirects ----

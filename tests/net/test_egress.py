@@ -47,7 +47,7 @@ class Machine:
 
     async def refusal(self, url: str) -> Code:
         with pytest.raises(EgressRefused) as caught:
-            await self.fetcher.fetch(FetchRequest(url=url))
+            await self.fetcher.fetch(FetchRequest("GET", url))
         return caught.value.code
 
 
@@ -56,7 +56,7 @@ class Machine:
 
 async def test_an_address_gained_later_is_refused_and_one_given_up_is_not() -> None:
     machine = Machine(IPV4)
-    request = FetchRequest(url="http://site.test/")
+    request = FetchRequest("GET", "http://site.test/")
     assert (await machine.fetcher.fetch(request)).status == 200
     machine.interfaces = (IPV4, VPN)
     machine.clock.advance(9)
@@ -89,7 +89,7 @@ async def test_an_address_gained_while_a_hop_waits_is_refused_when_its_turn_come
         machine.clock.advance(30)
 
     with pytest.raises(EgressRefused):
-        await machine.fetcher.fetch(FetchRequest(url="http://93.184.215.14/", hop_check=wait))
+        await machine.fetcher.fetch(FetchRequest("GET", "http://93.184.215.14/", hop_check=wait))
     assert machine.transport.dials == []
 
 

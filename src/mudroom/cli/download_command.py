@@ -162,7 +162,8 @@ class _Download:
 
     async def _stream(self, fetcher: Fetcher, url: str, destination: Destination) -> int:
         request = FetchRequest(
-            url=url,
+            "GET",
+            url,
             headers=self._headers,
             initiator_scope=ExceptionScope.operator(),
             max_body_bytes=self._max_bytes,

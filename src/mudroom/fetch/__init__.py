@@ -1,5 +1,15 @@
 """One URL to its bytes: redirects judged hop by hop, results bounded."""
 
+from mudroom.fetch.context import (
+    FetchContext,
+    FetchLabel,
+    FetchObserver,
+    NullContext,
+    NullObserver,
+    RequestInitiator,
+    ResourceKind,
+)
+from mudroom.fetch.events import FetchEvent
 from mudroom.fetch.fetcher import Fetcher
 from mudroom.fetch.request import (
     AcceptType,
@@ -15,15 +25,23 @@ from mudroom.fetch.slots import OriginSlots, Slots
 
 __all__ = [
     "AcceptType",
+    "FetchContext",
+    "FetchEvent",
+    "FetchLabel",
+    "FetchObserver",
     "FetchOptions",
     "FetchRequest",
     "Fetched",
     "Fetcher",
     "HopCheck",
+    "NullContext",
+    "NullObserver",
     "OriginSlots",
     "Priority",
     "RedirectRule",
     "RedirectScope",
+    "RequestInitiator",
+    "ResourceKind",
     "Slots",
     "Streamed",
 ]

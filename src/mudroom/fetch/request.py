@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import IntEnum, StrEnum, unique
 from types import MappingProxyType
 
 from mudroom.address import AllowedUrl, ExceptionScope, ParsedUrl
+from mudroom.fetch.context import RequestInitiator, ResourceKind
 from mudroom.net import Headers, NetLimits
 
 __all__ = [
@@ -56,17 +57,19 @@ class RedirectRule:
     scope: RedirectScope = RedirectScope.ANY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class FetchRequest:
     """One URL to fetch, as somebody wrote it or as it was judged, and how far that may go.
 
-    Shapes: a judged `url` brings its own scope, so `base` and `initiator_scope` stay away from it; `headers` replace the profile's of the same name; on a change of origin all but Accept,
-    Accept-Language and User-Agent are dropped. None for a limit means the profile's.
+    Shapes: a judged `url` brings its own scope, so `base` and `initiator_scope` stay away from it;
+        `headers` replace the profile's of the same name; on a change of origin all but Accept,
+        Accept-Language and User-Agent are dropped. None for a limit means the profile's.
     """
 
+    method: str
     url: str | AllowedUrl
     """As written, or the verdict on it; under another policy than the fetcher's it is judged anew."""
-    method: str = "GET"
+    _: KW_ONLY
     headers: Headers = ()
     body: bytes = b""
     priority: Priority = Priority.NORMAL
@@ -82,7 +85,16 @@ class FetchRequest:
     accept_types: AcceptType | None = None
     """Asked at the headers of a final answer below 400; a refused type ends there, however long the body."""
     partition: str = ""
-    """Connections are shared only within it."""
+    """Connections, cookies and HSTS are shared only within it."""
+    principal: str = ""
+    """On whose behalf; requests of two principals never share an answer (decision 9)."""
+    deadline_seconds: float | None = None
+    """What all of it may take, waits for a slot included, from when it is submitted."""
+    reference: str = ""
+    request_id: str = ""
+    kind: ResourceKind = ResourceKind.OTHER
+    initiator: RequestInitiator = RequestInitiator.PROGRAM
+    """With the three before it the label that observers are told (`FetchLabel`); nothing depends on them."""
 
     def __post_init__(self) -> None:
         if isinstance(self.url, AllowedUrl) and (

@@ -125,7 +125,8 @@ class Intake:
 
     async def _fetch(self, request: PageRequest, judged: AllowedUrl, trail: Trail) -> Fetched:
         fetch = FetchRequest(
-            url=judged,
+            "GET",
+            judged,
             headers=request.headers,
             redirects=request.redirects,
             hop_check=request.gate,

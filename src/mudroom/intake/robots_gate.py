@@ -270,7 +270,8 @@ class RobotsGate:
         """The answer to a request for the file, after backing off where that was asked for."""
         options = self._parts.options
         request = FetchRequest(
-            url=_name_file(url),
+            "GET",
+            _name_file(url),
             initiator_scope=scope,
             redirects=RedirectRule(max_hops=options.max_redirects),
         )
