@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from mudroom.corpus.manifest import HEAD_BYTES, Totals, read_summary
 from mudroom.corpus.naming import is_run_id, run_not_found
 from mudroom.corpus.recorder import metadata_path
 from mudroom.corpus.records import RunSummary, StoredPage
+from mudroom.corpus.reopening import RunRemains, run_is_active
 from mudroom.corpus.sink import JournalName
 from mudroom.errors import Code, StoreFailed
 from mudroom.model import CrawlState, OutcomeKind
@@ -26,9 +28,11 @@ __all__ = [
     "add_rows",
     "check_stored",
     "count_rows",
+    "lock_run",
     "parse_record",
     "read_manifest",
     "read_metadata",
+    "read_remains",
     "read_run_summary",
     "read_stored",
     "stored_path",
@@ -40,7 +44,7 @@ def read_run_summary(workspace: Path, run_id: str) -> RunSummary:
     summary = _read_head(workspace, run_id)
     if summary.state is not CrawlState.RUNNING:
         return summary
-    journal = _read_pages_journal(workspace, run_id)
+    journal = _read_journal(workspace, run_id, JournalName.PAGES)
     if journal is None:
         return _read_head(workspace, run_id)  # it ended meanwhile, and took its journal away
     totals = count_rows(parse_record(line) for line in journal.lines)
@@ -60,22 +64,48 @@ def read_manifest(workspace: Path, run_id: str) -> dict[str, Any]:
     with _run_folder(workspace, run_id) as folder:
         manifest = parse_record(read_file(folder, "manifest.json"))
         if manifest.get("state") == CrawlState.RUNNING:
-            journal = _read_pages_journal(workspace, run_id)
+            journal = _read_journal(workspace, run_id, JournalName.PAGES)
             if journal is not None:
                 add_rows(manifest, journal.lines)
     return manifest
 
 
-def _read_pages_journal(workspace: Path, run_id: str) -> JournalLeft | None:
+def _read_journal(workspace: Path, run_id: str, name: JournalName) -> JournalLeft | None:
     with map_faults(workspace):
         try:
             journals = open_below(workspace, *JOURNAL_FOLDERS)
         except FileNotFoundError:
             return None
         try:
-            return read_journal(journals, journal_name(run_id, JournalName.PAGES))
+            return read_journal(journals, journal_name(run_id, name))
         finally:
             os.close(journals)
+
+
+def read_remains(workspace: Path, run_id: str, given_up: Collection[Code]) -> RunRemains:
+    """All that a run left. Raises: StoreFailed RUN_ACTIVE while somebody writes it."""
+    with _run_folder(workspace, run_id) as folder:
+        manifest = parse_record(read_file(folder, "manifest.json"))
+        findings = _read_within(folder, "security/findings.json")
+    pages = _read_journal(workspace, run_id, JournalName.PAGES)
+    found = _read_journal(workspace, run_id, JournalName.FINDINGS)
+    if (pages is not None and pages.is_live) or (found is not None and found.is_live):
+        raise run_is_active(run_id)
+    journals = None
+    if pages is not None and found is not None:
+        journals = {JournalName.PAGES: pages.lines, JournalName.FINDINGS: found.lines}
+    return RunRemains.gather(manifest, findings, journals, given_up)
+
+
+@contextmanager
+def lock_run(workspace: Path, run_id: str) -> Iterator[None]:
+    """Holds a run's folder, so that two cannot take it up at once. Raises: StoreFailed RUN_ACTIVE."""
+    with _run_folder(workspace, run_id) as folder:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as held:
+            raise run_is_active(run_id) from held
+        yield
 
 
 def add_rows(manifest: dict[str, Any], lines: Iterable[bytes]) -> None:

@@ -54,6 +54,22 @@ class RunRecorder:
         """The run's id, and the name of its folder."""
         return self._head.run_id
 
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """What its verdicts depend on."""
+        return self._head.versions
+
+    def restore(self, rows: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]]) -> None:
+        """Know of the pages that an earlier sitting recorded, which the journals hold already."""
+        found = {each["n"]: each["findings"] for each in findings}
+        for row in rows:
+            number = int(row["n"])
+            self._claim(number)
+            self._recorded[number] = 1
+            self._totals.count(row)
+            self._security.count(row["decision"], found.get(number, ()))
+            self._given = max(self._given, number)
+
     def next_number(self) -> int:
         """The number of the next page, from 1; each number is given once."""
         self._given += 1
@@ -154,7 +170,7 @@ class RunRecorder:
                 self._sink.remove(metadata_path(record.number))
         self._recorded[record.number] = 1
         self._totals.count(record.row)
-        self._security.count(record)
+        self._security.count(record.row["decision"], record.findings)
 
     def _claim(self, number: int) -> None:
         """Refuse a page after the end, and one that was recorded before."""
