@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 
-from mudroom.address import ExceptionScope, ParsedUrl
+from mudroom.address import ExceptionScope, ParsedUrl, parse_url
 from mudroom.intake import Outcome, Stored
 from mudroom.model import Link
 
-__all__ = ["EndedPage"]
+__all__ = ["EndedPage", "decode_scope", "encode_scope"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,8 @@ class EndedPage:
     depth: int
     final_url: str | None = None
     """Where redirects led."""
+    sha256: str | None = None
+    """Of the body of an accepted page."""
     links: tuple[Link, ...] = ()
     """None of them unless the page was accepted."""
     base: ParsedUrl | None = None
@@ -39,7 +42,50 @@ class EndedPage:
             number=facts.number,
             depth=facts.depth,
             final_url=facts.final_url,
+            sha256=facts.sha256,
             links=outcome.links,
             base=outcome.base,
             link_scope=outcome.link_scope,
         )
+
+    def encode(self) -> str:
+        """As one line of JSON."""
+        return json.dumps(
+            {
+                "number": self.number,
+                "depth": self.depth,
+                "final_url": self.final_url,
+                "sha256": self.sha256,
+                "links": self.links,
+                "base": self.base.href if self.base else None,
+                "link_scope": encode_scope(self.link_scope),
+            },
+            separators=(",", ":"),
+        )
+
+    @classmethod
+    def decode(cls, line: str) -> EndedPage:
+        """From `encode`. Raises: ValueError, KeyError, TypeError for anything else."""
+        fields = json.loads(line)
+        base = fields["base"]
+        return cls(
+            number=int(fields["number"]),
+            depth=int(fields["depth"]),
+            final_url=fields["final_url"],
+            sha256=fields["sha256"],
+            links=tuple(Link(*link) for link in fields["links"]),
+            base=None if base is None else parse_url(base),
+            link_scope=decode_scope(fields["link_scope"]),
+        )
+
+
+def encode_scope(scope: ExceptionScope) -> str:
+    """A scope as text: a star for the operator's, else its names."""
+    return "*" if scope.is_operator else " ".join(sorted(scope.names))
+
+
+def decode_scope(text: str) -> ExceptionScope:
+    """From `encode_scope`."""
+    if text == "*":
+        return ExceptionScope.operator()
+    return ExceptionScope.of(*text.split()) if text else ExceptionScope.none()
