@@ -11,6 +11,7 @@ from mudroom.address import (
     judge_url,
 )
 from mudroom.errors import Code, EgressRefused, MudroomError
+from mudroom.fetch.events import EventSink
 from mudroom.fetch.redirect import check_step, find_location, keep_headers, next_method
 from mudroom.fetch.request import FetchRequest
 from mudroom.model import Hop
@@ -34,13 +35,18 @@ class Chain:
         "current",
         "headers",
         "hops",
+        "listener",
         "method",
         "requested_url",
         "scope",
         "spent_seconds",
     )
 
-    def __init__(self, request: FetchRequest, egress: EgressSource) -> None:
+    def __init__(
+        self, request: FetchRequest, egress: EgressSource, listener: EventSink | None = None
+    ) -> None:
+        self.listener = listener
+        """Who hears what happens on the way; None where nobody does, and then no event need be made."""
         self._request = request
         self._egress = egress
         self.method = request.method

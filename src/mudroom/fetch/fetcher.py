@@ -22,6 +22,7 @@ from mudroom.address import (
 from mudroom.clock import Clock
 from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
 from mudroom.fetch.chain import Chain
+from mudroom.fetch.events import EventSink
 from mudroom.fetch.redirect import is_redirect
 from mudroom.fetch.request import FetchOptions, FetchRequest
 from mudroom.fetch.result import Fetched, Streamed
@@ -118,11 +119,11 @@ class Fetcher:
             chain.sign(error)
             raise
 
-    def _start(self, request: FetchRequest) -> Chain:
+    def _start(self, request: FetchRequest, listener: EventSink | None = None) -> Chain:
         check_method(request.method)
         if request.headers:
             check_request_headers(request.headers)
-        return Chain(request, self._egress)
+        return Chain(request, self._egress, listener)
 
     async def _reach(self, request: FetchRequest, chain: Chain) -> Visit:
         """The final answer at its headers, redirects followed; the caller closes it."""
