@@ -14,7 +14,7 @@ from mudroom.errors import Code, EgressRefused, MudroomError
 from mudroom.fetch.redirect import check_step, find_location, keep_headers, next_method
 from mudroom.fetch.request import FetchRequest
 from mudroom.model import Hop
-from mudroom.net import WireResponse
+from mudroom.net import Headers, WireResponse
 
 __all__ = ["Chain"]
 
@@ -37,6 +37,7 @@ class Chain:
         "method",
         "requested_url",
         "scope",
+        "sent_headers",
         "spent_seconds",
     )
 
@@ -46,6 +47,7 @@ class Chain:
         self.method = request.method
         self.headers = request.headers
         self.body = request.body
+        self.sent_headers: Headers = ()
         self.hops: list[Hop] = []
         self._answering: WireResponse | None = None
         self._earlier_bytes = 0
