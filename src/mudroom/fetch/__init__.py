@@ -1,5 +1,14 @@
 """One URL to its bytes: redirects judged hop by hop, results bounded."""
 
+from mudroom.fetch.conditional import (
+    ContentRange,
+    Validators,
+    check_not_modified,
+    check_part,
+    condition_headers,
+    range_headers,
+    read_validators,
+)
 from mudroom.fetch.context import (
     FetchContext,
     FetchLabel,
@@ -25,6 +34,7 @@ from mudroom.fetch.slots import OriginSlots, Slots
 
 __all__ = [
     "AcceptType",
+    "ContentRange",
     "FetchContext",
     "FetchEvent",
     "FetchLabel",
@@ -44,4 +54,10 @@ __all__ = [
     "ResourceKind",
     "Slots",
     "Streamed",
+    "Validators",
+    "check_not_modified",
+    "check_part",
+    "condition_headers",
+    "range_headers",
+    "read_validators",
 ]

@@ -142,6 +142,8 @@ class Intake:
             raise
         except MudroomError as error:
             trail.add(hops=error.hops, wire_bytes=error.wire_bytes)
+            if error.code is Code.HTTP_STATUS and error.hops:
+                trail.add(http_status=error.hops[-1].status)
             raise
         trail.add(
             final_url=fetched.final.href,
