@@ -22,6 +22,7 @@ from mudroom.fetch.request import (
 )
 from mudroom.fetch.result import Fetched, Streamed
 from mudroom.fetch.slots import OriginSlots, Slots
+from mudroom.fetch.telling import Telling, TimedObserver, Watch, open_telling
 
 __all__ = [
     "AcceptType",
@@ -44,4 +45,8 @@ __all__ = [
     "ResourceKind",
     "Slots",
     "Streamed",
+    "Telling",
+    "TimedObserver",
+    "Watch",
+    "open_telling",
 ]
