@@ -31,6 +31,7 @@ from mudroom.fetch.request import (
 )
 from mudroom.fetch.result import Fetched, Streamed
 from mudroom.fetch.slots import OriginSlots, Slots
+from mudroom.fetch.telling import Telling, TimedObserver, Watch, open_telling
 
 __all__ = [
     "AcceptType",
@@ -60,4 +61,8 @@ __all__ = [
     "condition_headers",
     "range_headers",
     "read_validators",
+    "Telling",
+    "TimedObserver",
+    "Watch",
+    "open_telling",
 ]
