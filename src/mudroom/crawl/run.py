@@ -58,7 +58,7 @@ class CrawlRun:
         self._seed = seed
         self._writer = writer
         self._cancel = cancel
-        self._robots = parts.robots.open_gate(writer.run_id, policy.robots)
+        self._robots = parts.robots.open_gate(writer.run_id, policy.robots, writer.record_source)
         self._frontier = Frontier(policy.frontier_cap)
         self._manners = HostManners(policy.concurrency, policy.per_host_concurrency)
         self._budget = ByteBudget(
