@@ -70,7 +70,7 @@ class CrawlRun:
         self._seed = seed
         self._writer = writer
         self._cancel = cancel
-        self._robots = parts.robots.open_gate(writer.run_id, policy.robots)
+        self._robots = parts.robots.open_gate(writer.run_id, policy.robots, writer.record_source)
         self._order = order or LiveOrder()
         self._frontier: Frontier = MemoryFrontier(policy.frontier_cap)
         self._line: ReorderBuffer[EndedPage] = ReorderBuffer()
