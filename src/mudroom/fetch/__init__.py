@@ -21,6 +21,7 @@ from mudroom.fetch.request import (
     RedirectScope,
 )
 from mudroom.fetch.result import Fetched, Streamed
+from mudroom.fetch.retry_after import find_retry_after
 from mudroom.fetch.slots import OriginSlots, Slots
 
 __all__ = [
@@ -44,4 +45,5 @@ __all__ = [
     "ResourceKind",
     "Slots",
     "Streamed",
+    "find_retry_after",
 ]

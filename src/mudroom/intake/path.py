@@ -24,7 +24,7 @@ from mudroom.errors import (
     MudroomError,
     StoreFailed,
 )
-from mudroom.fetch import Fetched, FetchRequest
+from mudroom.fetch import Fetched, FetchRequest, find_retry_after
 from mudroom.intake.answers import judge_answer, may_be_read
 from mudroom.intake.arrival import (
     Arrival,
@@ -38,7 +38,6 @@ from mudroom.intake.exposure import list_exposed
 from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quarantined, Stored, classify_failure
 from mudroom.intake.ports import Parts
 from mudroom.intake.request import FileRequest, PageRequest
-from mudroom.intake.retry_after import find_retry_after
 from mudroom.intake.trail import Trail
 from mudroom.jail import ExtractRequest
 from mudroom.model import (

@@ -22,8 +22,7 @@ from typing import Protocol
 from mudroom.address import ExceptionScope, ParsedUrl
 from mudroom.clock import Clock
 from mudroom.errors import Code, EgressRefused, MudroomError, Reason, StoreFailed
-from mudroom.fetch import FetchRequest, RedirectRule, Streamed
-from mudroom.intake.retry_after import find_retry_after
+from mudroom.fetch import FetchRequest, RedirectRule, Streamed, find_retry_after
 from mudroom.model import WarningCode
 from mudroom.robots import ALLOW_ALL, RobotsRules, parse_robots
 from mudroom.snapshot import SnapshotInput, SnapshotStore, SourceKind
