@@ -22,7 +22,8 @@ from mudroom.fetch.request import (
 )
 from mudroom.fetch.result import Fetched, Streamed
 from mudroom.fetch.retry_after import find_retry_after
-from mudroom.fetch.slots import OriginSlots, Slots
+from mudroom.fetch.scheduler import Scheduler, SchedulerOptions
+from mudroom.fetch.slots import Slot, Slots
 
 __all__ = [
     "AcceptType",
@@ -37,12 +38,14 @@ __all__ = [
     "HopCheck",
     "NullContext",
     "NullObserver",
-    "OriginSlots",
     "Priority",
     "RedirectRule",
     "RedirectScope",
     "RequestInitiator",
     "ResourceKind",
+    "Scheduler",
+    "SchedulerOptions",
+    "Slot",
     "Slots",
     "Streamed",
     "find_retry_after",

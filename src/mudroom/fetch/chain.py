@@ -12,7 +12,8 @@ from mudroom.address import (
 )
 from mudroom.errors import Code, EgressRefused, MudroomError
 from mudroom.fetch.redirect import check_step, find_location, keep_headers, next_method
-from mudroom.fetch.request import FetchRequest
+from mudroom.fetch.request import FetchRequest, Priority
+from mudroom.fetch.slots import Slot, Slots
 from mudroom.model import Hop
 from mudroom.net import WireResponse
 
@@ -30,11 +31,13 @@ class Chain:
         "_normalized",
         "_request",
         "_seen",
+        "_slot",
         "body",
         "current",
         "headers",
         "hops",
         "method",
+        "priority",
         "requested_url",
         "scope",
         "spent_seconds",
@@ -46,6 +49,8 @@ class Chain:
         self.method = request.method
         self.headers = request.headers
         self.body = request.body
+        self.priority = request.priority
+        self._slot: Slot | None = None
         self.hops: list[Hop] = []
         self._answering: WireResponse | None = None
         self._earlier_bytes = 0
@@ -67,6 +72,19 @@ class Chain:
         """The URL that the chain is at, judged anew where the policy has changed since. Raises: EgressRefused."""
         self.current = self._confirm(self.current)
         return self.current
+
+    def hold(self, slots: Slots) -> Slot:
+        """A slot for the hop that comes next, at the priority that the chain has by now."""
+        url = self.current.url
+        self._slot = slots.hold(url.origin, url.host, self.priority)
+        return self._slot
+
+    def raise_priority(self, priority: Priority) -> None:
+        """Have this hop, where it still waits, and those to come start sooner; a lower priority changes nothing."""
+        if priority < self.priority:
+            self.priority = priority
+            if self._slot is not None:
+                self._slot.raise_priority(priority)
 
     def record(self, response: WireResponse, exception: str | None) -> None:
         """Note the hop that was just made."""
