@@ -8,7 +8,7 @@ from mudroom import __version__
 from mudroom.address import EgressPolicy
 from mudroom.clock import Clock
 from mudroom.corpus import FileCorpus, RunVersions
-from mudroom.fetch import FetchOptions, OriginSlots
+from mudroom.fetch import FetchOptions, Scheduler, SchedulerOptions
 from mudroom.jail import SCAN_ROLE, JailOptions
 from mudroom.model import Isolation
 from mudroom.net import NetLimits, add_interfaces, list_interfaces
@@ -23,7 +23,7 @@ __all__ = [
     "build_jail_options",
     "build_operator_egress",
     "build_reading_corpus",
-    "build_slots",
+    "build_scheduler",
     "find_versions",
 ]
 
@@ -103,6 +103,14 @@ def find_versions(settings: Settings, policy: PolicyOptions) -> RunVersions:
     )
 
 
-def build_slots(settings: Settings) -> OriginSlots:
-    """How many exchanges run at once; a crawl may use as many to one origin as its own option says."""
-    return OriginSlots(origin_slots=max(6, settings.crawl.per_host_concurrency))
+def build_scheduler(settings: Settings, clock: Clock) -> Scheduler:
+    """What lets exchanges start; a crawl may use as many to one origin as its own option says."""
+    fetch, crawl = settings.fetch, settings.crawl
+    options = SchedulerOptions(
+        global_slots=fetch.global_slots,
+        origin_slots=max(fetch.origin_slots, crawl.per_host_concurrency),
+        http2_origin_slots=max(fetch.http2_origin_slots, crawl.per_host_concurrency),
+        host_delay_seconds=fetch.host_delay_seconds,
+        max_host_pause_seconds=fetch.max_host_pause_seconds,
+    )
+    return Scheduler(options, clock)

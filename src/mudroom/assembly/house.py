@@ -15,7 +15,7 @@ from mudroom.assembly.build import (
     build_fetch_options,
     build_jail_options,
     build_operator_egress,
-    build_slots,
+    build_scheduler,
     find_versions,
 )
 from mudroom.clock import Clock, SystemClock
@@ -178,7 +178,7 @@ async def _open_network(
         egress = MachineEgress(
             build_operator_egress(settings.egress), resolver, clock, interfaces=network.interfaces
         )
-        options, slots = build_fetch_options(settings), build_slots(settings)
+        options, slots = build_fetch_options(settings), build_scheduler(settings, clock)
         yield Fetcher(transport, resolver, egress, options, clock, slots=slots), egress
 
 

@@ -32,6 +32,9 @@ from mudroom.fetch.request import (
 from mudroom.fetch.result import Fetched, Streamed
 from mudroom.fetch.slots import OriginSlots, Slots
 from mudroom.fetch.telling import Telling, TimedObserver, Watch, open_telling
+from mudroom.fetch.retry_after import find_retry_after
+from mudroom.fetch.scheduler import Scheduler, SchedulerOptions
+from mudroom.fetch.slots import Slot, Slots
 
 __all__ = [
     "AcceptType",
@@ -47,12 +50,14 @@ __all__ = [
     "HopCheck",
     "NullContext",
     "NullObserver",
-    "OriginSlots",
     "Priority",
     "RedirectRule",
     "RedirectScope",
     "RequestInitiator",
     "ResourceKind",
+    "Scheduler",
+    "SchedulerOptions",
+    "Slot",
     "Slots",
     "Streamed",
     "Telling",
@@ -65,4 +70,5 @@ __all__ = [
     "open_telling",
     "range_headers",
     "read_validators",
+    "find_retry_after",
 ]

@@ -14,7 +14,8 @@ from mudroom.errors import Code, EgressRefused, MudroomError
 from mudroom.fetch.body import RequestBody
 from mudroom.fetch.events import EventSink
 from mudroom.fetch.redirect import check_step, find_location, keep_headers, next_method
-from mudroom.fetch.request import FetchRequest
+from mudroom.fetch.request import FetchRequest, Priority
+from mudroom.fetch.slots import Slot, Slots
 from mudroom.model import Hop
 from mudroom.net import Headers, UploadBody, WireResponse
 
@@ -32,12 +33,14 @@ class Chain:
         "_normalized",
         "_request",
         "_seen",
+        "_slot",
         "body",
         "current",
         "headers",
         "hops",
         "listener",
         "method",
+        "priority",
         "requested_url",
         "scope",
         "sent_headers",
@@ -54,6 +57,8 @@ class Chain:
         self.method = request.method
         self.headers, self.body = _carry(request)
         self.sent_headers: Headers = ()
+        self.priority = request.priority
+        self._slot: Slot | None = None
         self.hops: list[Hop] = []
         self._answering: WireResponse | None = None
         self._earlier_bytes = 0
@@ -75,6 +80,19 @@ class Chain:
         """The URL that the chain is at, judged anew where the policy has changed since. Raises: EgressRefused."""
         self.current = self._confirm(self.current)
         return self.current
+
+    def hold(self, slots: Slots) -> Slot:
+        """A slot for the hop that comes next, at the priority that the chain has by now."""
+        url = self.current.url
+        self._slot = slots.hold(url.origin, url.host, self.priority)
+        return self._slot
+
+    def raise_priority(self, priority: Priority) -> None:
+        """Have this hop, where it still waits, and those to come start sooner; a lower priority changes nothing."""
+        if priority < self.priority:
+            self.priority = priority
+            if self._slot is not None:
+                self._slot.raise_priority(priority)
 
     def record(self, response: WireResponse, exception: str | None) -> None:
         """Note the hop that was just made."""

@@ -25,7 +25,7 @@ from mudroom.errors import (
     MudroomError,
     StoreFailed,
 )
-from mudroom.fetch import Fetched, FetchRequest
+from mudroom.fetch import Fetched, FetchRequest, find_retry_after
 from mudroom.intake.answers import judge_answer, may_be_read
 from mudroom.intake.arrival import (
     Arrival,
@@ -40,7 +40,6 @@ from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quaranti
 from mudroom.intake.ports import Parts
 from mudroom.intake.recall import Recalled
 from mudroom.intake.request import FileRequest, PageRequest
-from mudroom.intake.retry_after import find_retry_after
 from mudroom.intake.trail import Trail
 from mudroom.jail import ExtractRequest
 from mudroom.model import (

@@ -23,8 +23,7 @@ from mudroom.address import ExceptionScope, ParsedUrl
 from mudroom.clock import Clock
 from mudroom.corpus import SourceRecord
 from mudroom.errors import Code, EgressRefused, MudroomError, Reason, StoreFailed
-from mudroom.fetch import FetchRequest, RedirectRule, Streamed
-from mudroom.intake.retry_after import find_retry_after
+from mudroom.fetch import FetchRequest, RedirectRule, Streamed, find_retry_after
 from mudroom.intake.robots_record import RecordSource, record_answer, record_failure
 from mudroom.model import WarningCode
 from mudroom.robots import ALLOW_ALL, RobotsRules, parse_robots
