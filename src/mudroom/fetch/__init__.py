@@ -18,8 +18,12 @@ from mudroom.fetch.context import (
     RequestInitiator,
     ResourceKind,
 )
+from mudroom.fetch.cookies import CookieJar, JarContext
 from mudroom.fetch.events import FetchEvent
 from mudroom.fetch.fetcher import Fetcher
+from mudroom.fetch.hooks import HopHooks, Tell
+from mudroom.fetch.hsts import Hsts, HstsEntry, HstsStore, MemoryHstsStore
+from mudroom.fetch.hsts_file import FileHstsStore
 from mudroom.fetch.request import (
     AcceptType,
     FetchOptions,
@@ -35,6 +39,7 @@ from mudroom.fetch.slots import OriginSlots, Slots
 __all__ = [
     "AcceptType",
     "ContentRange",
+    "CookieJar",
     "FetchContext",
     "FetchEvent",
     "FetchLabel",
@@ -43,7 +48,14 @@ __all__ = [
     "FetchRequest",
     "Fetched",
     "Fetcher",
+    "FileHstsStore",
     "HopCheck",
+    "HopHooks",
+    "Hsts",
+    "HstsEntry",
+    "HstsStore",
+    "JarContext",
+    "MemoryHstsStore",
     "NullContext",
     "NullObserver",
     "OriginSlots",
@@ -54,6 +66,7 @@ __all__ = [
     "ResourceKind",
     "Slots",
     "Streamed",
+    "Tell",
     "Validators",
     "check_not_modified",
     "check_part",
