@@ -24,7 +24,9 @@ from mudroom.fetch import (
     RedirectRule,
     RedirectScope,
 )
+from mudroom.fetch.chain import Chain
 from mudroom.fetch.events import BlockedEvent, RedirectedEvent, ResponseHeadersEvent, WarningEvent
+from mudroom.fetch.share_key import make_share_key
 from mudroom.net import CurlTransport
 from mudroom.testing.authority import Authority
 from mudroom.testing.clocks import FixedClock
@@ -80,8 +82,11 @@ class Walk:
             hsts=self.hsts,
         )
 
+    def tell(self, event: FetchEvent) -> None:
+        self.events.append(event)
+
     async def fetch(self, url: str, method: str = "GET", **settings: Any) -> Fetched:
-        return await self.fetcher.fetch(FetchRequest(method, url, **settings), tell=self.events.append)
+        return await self.fetcher.fetch(FetchRequest(method, url, **settings), listener=self)
 
     async def fail(self, url: str, **settings: Any) -> MudroomError:
         with pytest.raises(MudroomError) as caught:
@@ -216,6 +221,20 @@ async def test_both_spellings_of_an_armed_host_are_one_url() -> None:
     for url in ("http://site.test/", "https://site.test/"):
         await walk.fetch(url)
     assert walk.transport.dialled == ("https://site.test/",) * 3
+
+
+async def test_requests_for_both_spellings_of_an_armed_host_may_share_one_answer() -> None:
+    walk = Walk({"https://site.test/": ok(HSTS)})
+    keys = []
+    for _ in range(2):
+        for url in ("http://site.test/#a", "https://site.test/#b"):
+            request = FetchRequest("GET", url)
+            keys.append(make_share_key(request, Chain(request, EgressPolicy(), None, walk.hsts)))
+        await walk.fetch("https://site.test/")
+    before, after = keys[:2], keys[2:]
+    assert before[0] != before[1]
+    assert after[0] is not None
+    assert (after[0].url, after[0]._replace(policy=0)) == ("https://site.test/", after[1]._replace(policy=0))  # type: ignore[union-attr] - a key like the first
 
 
 async def test_over_real_sockets_an_armed_host_gets_no_plain_request(

@@ -21,7 +21,7 @@ from mudroom.fetch.context import (
 from mudroom.fetch.cookies import CookieJar, JarContext
 from mudroom.fetch.events import FetchEvent
 from mudroom.fetch.fetcher import Fetcher
-from mudroom.fetch.hooks import HopHooks, Tell
+from mudroom.fetch.hooks import HopHooks
 from mudroom.fetch.hsts import Hsts, HstsEntry, HstsStore, MemoryHstsStore
 from mudroom.fetch.hsts_file import FileHstsStore
 from mudroom.fetch.request import (
@@ -35,6 +35,7 @@ from mudroom.fetch.request import (
 )
 from mudroom.fetch.result import Fetched, Streamed
 from mudroom.fetch.slots import OriginSlots, Slots
+from mudroom.fetch.telling import Telling, TimedObserver, Watch, open_telling
 
 __all__ = [
     "AcceptType",
@@ -66,11 +67,14 @@ __all__ = [
     "ResourceKind",
     "Slots",
     "Streamed",
-    "Tell",
+    "Telling",
+    "TimedObserver",
     "Validators",
+    "Watch",
     "check_not_modified",
     "check_part",
     "condition_headers",
+    "open_telling",
     "range_headers",
     "read_validators",
 ]

@@ -11,14 +11,15 @@ from mudroom.address import (
     judge_url,
 )
 from mudroom.errors import Code, EgressRefused, MudroomError
+from mudroom.fetch.body import RequestBody
 from mudroom.fetch.cookies import merge_cookies, read_cookie_names, remove_cookies
-from mudroom.fetch.events import RedirectedEvent
-from mudroom.fetch.hooks import HopHooks, Tell
+from mudroom.fetch.events import BlockedEvent, EventSink, RedirectedEvent
+from mudroom.fetch.hooks import HopHooks
 from mudroom.fetch.hsts import Hsts
 from mudroom.fetch.redirect import check_step, find_location, keep_headers, next_method
 from mudroom.fetch.request import FetchRequest
 from mudroom.model import Hop
-from mudroom.net import Headers, WireResponse
+from mudroom.net import Headers, UploadBody, WireResponse
 
 __all__ = ["Chain"]
 
@@ -44,26 +45,30 @@ class Chain:
         "headers",
         "heading",
         "hops",
+        "listener",
         "method",
         "requested_url",
         "scope",
         "sent_headers",
         "spent_seconds",
-        "tell",
     )
 
     current: AllowedUrl
 
     def __init__(
-        self, request: FetchRequest, egress: EgressSource, hsts: Hsts | None = None, tell: Tell | None = None
+        self,
+        request: FetchRequest,
+        egress: EgressSource,
+        listener: EventSink | None = None,
+        hsts: Hsts | None = None,
     ) -> None:
+        self.listener = listener
+        """Who hears what happens on the way; None where nobody does, and then no event need be made."""
         self._request = request
         self._egress = egress
         self._hsts = hsts
-        self.tell = tell
         self.method = request.method
-        self.headers = request.headers
-        self.body = request.body
+        self.headers, self.body = _carry(request)
         self.sent_headers: Headers = ()
         self.hops: list[Hop] = []
         self._answering: WireResponse | None = None
@@ -72,10 +77,14 @@ class Chain:
         self.spent_seconds = 0.0
         self.heading = ""
         """The host that was judged last; where something was refused, that one."""
+        try:
+            self._begin(request)
+        except EgressRefused as error:
+            self.tell_refusal(error)
+            raise
 
-    def begin(self) -> None:
-        """Stand at the first URL. Raises: EgressRefused."""
-        request = self._request
+    def _begin(self, request: FetchRequest) -> None:
+        """Stand at the first URL."""
         judged = request.url
         if isinstance(judged, AllowedUrl):
             self.scope, first = judged.scope, self._confirm(judged)
@@ -120,6 +129,11 @@ class Chain:
         """Have a failure tell which hops were made before it, and what they cost."""
         error.hops = tuple(self.hops)
         error.wire_bytes = self.received_bytes
+
+    def tell_refusal(self, error: EgressRefused) -> None:
+        """Have it told that policy refused a URL."""
+        if self.listener is not None:
+            self.listener.tell(BlockedEvent(host=self.heading, code=error.code))
 
     def follow(self, response: WireResponse) -> None:
         """Go on to the target of a redirect.
@@ -189,8 +203,8 @@ class Chain:
         return secure
 
     def _tell_redirect(self, from_url: str, to_url: str, status: int) -> None:
-        if self.tell is not None:
-            self.tell(RedirectedEvent(from_url=from_url, to_url=to_url, status=status))
+        if self.listener is not None:
+            self.listener.tell(RedirectedEvent(from_url=from_url, to_url=to_url, status=status))
 
     def _confirm(self, judged: AllowedUrl) -> AllowedUrl:
         if judged.policy is self._egress.current():
@@ -205,3 +219,13 @@ class Chain:
             where = f"{self.current.url.host} redirects to a refused target: " if is_led else ""
             raise EgressRefused(verdict.code, f"{where}{verdict.message}")
         return verdict
+
+
+def _carry(request: FetchRequest) -> tuple[Headers, bytes | UploadBody]:
+    """The caller's headers with the type of his body, and what goes on the wire of it."""
+    body = request.body
+    if not isinstance(body, RequestBody):
+        return request.headers, body
+    if any(name.lower() == "content-type" for name, _ in request.headers):
+        return request.headers, body.content
+    return (*request.headers, ("Content-Type", body.content_type)), body.content

@@ -23,8 +23,8 @@ from mudroom.clock import Clock
 from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
 from mudroom.fetch.chain import Chain
 from mudroom.fetch.conditional import NOT_MODIFIED, PARTIAL_CONTENT, check_solicited
-from mudroom.fetch.events import BlockedEvent, ResponseHeadersEvent, WarningEvent
-from mudroom.fetch.hooks import HopHooks, Tell
+from mudroom.fetch.events import EventSink, ResponseHeadersEvent, WarningEvent
+from mudroom.fetch.hooks import HopHooks
 from mudroom.fetch.hsts import Hsts
 from mudroom.fetch.redirect import is_redirect
 from mudroom.fetch.request import FetchOptions, FetchRequest
@@ -95,7 +95,7 @@ class Fetcher:
         longest = min(options.limits.response_timeout_seconds, options.chain_timeout_seconds)
         self._limits = self._last_capped = replace(options.limits, response_timeout_seconds=longest)
 
-    async def fetch(self, request: FetchRequest, *, tell: Tell | None = None) -> Fetched:
+    async def fetch(self, request: FetchRequest, *, listener: EventSink | None = None) -> Fetched:
         """The whole answer to a request; any status is a result.
 
         Raises: EgressRefused before anything refused is dialled; FetchFailed; ContentRefused for a size,
@@ -103,7 +103,7 @@ class Fetcher:
         """
         started = self._now()
         await self._egress.refresh()
-        chain = self._start(request, tell)
+        chain = self._start(request, listener)
         try:
             async with await self._reach(request, chain) as response:
                 body = await response.read()
@@ -114,13 +114,15 @@ class Fetcher:
             raise
 
     @asynccontextmanager
-    async def stream(self, request: FetchRequest, *, tell: Tell | None = None) -> AsyncIterator[Streamed]:
+    async def stream(
+        self, request: FetchRequest, *, listener: EventSink | None = None
+    ) -> AsyncIterator[Streamed]:
         """The answer to a request, entered at its headers; leaving closes what was not read.
 
         Raises: as `fetch`.
         """
         await self._egress.refresh()
-        chain = self._start(request, tell)
+        chain = self._start(request, listener)
         try:
             async with await self._reach(request, chain) as response:
                 decoder = BodyDecoder(_codings(response.headers), self._max_decoded(request))
@@ -129,15 +131,14 @@ class Fetcher:
             _sign(chain, error)
             raise
 
-    def _start(self, request: FetchRequest, tell: Tell | None) -> Chain:
+    def _start(self, request: FetchRequest, listener: EventSink | None = None) -> Chain:
         check_method(request.method)
         if request.headers:
             check_request_headers(request.headers)
-        return Chain(request, self._egress, self._hsts, tell)
+        return Chain(request, self._egress, listener, self._hsts)
 
     async def _reach(self, request: FetchRequest, chain: Chain) -> Visit:
         """The final answer at its headers, redirects followed; the caller closes it."""
-        chain.begin()
         while True:
             visit = await self._visit(request, chain)
             try:
@@ -148,8 +149,8 @@ class Fetcher:
                     if status in _ASKED_FOR:
                         check_solicited(status, chain.sent_headers, chain.current.url.host)
                     _check_type(request, visit.response, chain.current.url.host)
-                    if chain.tell is not None:
-                        _tell_headers(chain.tell, chain, visit.response)
+                    if chain.listener is not None:
+                        _tell_headers(chain.listener, chain, visit.response)
                     return visit
                 chain.follow(visit.response)
             except BaseException:
@@ -188,8 +189,8 @@ class Fetcher:
         """What an answer asks to be remembered: by us that its host wants https, by the host program its cookies."""
         url = chain.current.url
         is_clear = self._hsts is None or self._hsts.learn(url, response.headers, request.partition)
-        if not is_clear and chain.tell is not None:
-            chain.tell(WarningEvent(f"{url.host} asks for https in a way that cannot be understood"))
+        if not is_clear and chain.listener is not None:
+            chain.listener.tell(WarningEvent(f"{url.host} asks for https in a way that cannot be understood"))
         if self._hooks is not None and (cookies := header_values(response.headers, "set-cookie")):
             self._hooks.on_cookies_received(url, request.partition, tuple(cookies))
             chain.take_cookies(tuple(cookies))
@@ -296,14 +297,18 @@ class Fetcher:
 def _sign(chain: Chain, error: MudroomError) -> None:
     """Have a failure tell of the hops before it; a refusal is told as one."""
     chain.sign(error)
-    if chain.tell is not None and isinstance(error, EgressRefused):
-        chain.tell(BlockedEvent(host=chain.heading, code=error.code))
+    if isinstance(error, EgressRefused):
+        chain.tell_refusal(error)
 
 
-def _tell_headers(tell: Tell, chain: Chain, response: WireResponse) -> None:
-    tell(
+def _tell_headers(listener: EventSink, chain: Chain, response: WireResponse) -> None:
+    listener.tell(
         ResponseHeadersEvent(
-            url=chain.current.url.normalized, status=response.status, headers=response.headers
+            url=chain.current.url.normalized,
+            status=response.status,
+            headers=response.headers,
+            protocol=response.protocol,
+            address=response.address,
         )
     )
 

@@ -1,20 +1,15 @@
-"""What the walk from hop to hop asks of its host, and tells: a part of `FetchContext`, and nothing more.
+"""What the walk from hop to hop asks of its host: a part of `FetchContext`, and nothing more.
 
-A fetch in which no host takes part has neither, and pays for neither.
+A fetch in which no host takes part has none, and pays for none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 from mudroom.address import ParsedUrl
-from mudroom.fetch.events import FetchEvent
 
-__all__ = ["HopHooks", "Tell"]
-
-Tell = Callable[[FetchEvent], None]
-"""Hears the events of one request: `FetchObserver.on_event`, or what stands between."""
+__all__ = ["HopHooks"]
 
 
 class HopHooks(Protocol):
