@@ -18,8 +18,12 @@ from mudroom.fetch.context import (
     RequestInitiator,
     ResourceKind,
 )
+from mudroom.fetch.cookies import CookieJar, JarContext
 from mudroom.fetch.events import FetchEvent
 from mudroom.fetch.fetcher import Fetcher
+from mudroom.fetch.hooks import HopHooks
+from mudroom.fetch.hsts import Hsts, HstsEntry, HstsStore, MemoryHstsStore
+from mudroom.fetch.hsts_file import FileHstsStore
 from mudroom.fetch.request import (
     AcceptType,
     FetchOptions,
@@ -39,6 +43,7 @@ from mudroom.fetch.slots import Slot, Slots
 __all__ = [
     "AcceptType",
     "ContentRange",
+    "CookieJar",
     "FetchContext",
     "FetchEvent",
     "FetchLabel",
@@ -47,7 +52,14 @@ __all__ = [
     "FetchRequest",
     "Fetched",
     "Fetcher",
+    "FileHstsStore",
     "HopCheck",
+    "HopHooks",
+    "Hsts",
+    "HstsEntry",
+    "HstsStore",
+    "JarContext",
+    "MemoryHstsStore",
     "NullContext",
     "NullObserver",
     "Priority",

@@ -72,6 +72,8 @@ class FetchSettings:
     """From one start to the next at the same host; a crawl has its own besides."""
     max_host_pause_seconds: float = 120.0
     """The longest that a host which answers 429 or 503 is left alone, whatever its Retry-After says."""
+    hsts: bool = True
+    """Whether hosts that said so over https are asked over https only, in later runs too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
