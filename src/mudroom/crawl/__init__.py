@@ -4,7 +4,7 @@ from mudroom.crawl.cancel import CancelToken
 from mudroom.crawl.crawler import Crawler
 from mudroom.crawl.events import CrawlEvent, CrawlObserver, SilentObserver
 from mudroom.crawl.faults import describe_fault
-from mudroom.crawl.policy import CrawlPolicy, CrawlScope
+from mudroom.crawl.policy import CrawlPolicy, CrawlScope, Discovery
 from mudroom.crawl.ports import CrawlParts, PageTaker, RobotsOpener
 from mudroom.intake import RobotsMode
 
@@ -16,6 +16,7 @@ __all__ = [
     "CrawlPolicy",
     "CrawlScope",
     "Crawler",
+    "Discovery",
     "PageTaker",
     "RobotsMode",
     "RobotsOpener",

@@ -17,16 +17,18 @@ from mudroom.budget import ByteBudget, Reservation
 from mudroom.corpus import FailedRecord, RunWriter
 from mudroom.crawl.attempt import Attempt
 from mudroom.crawl.cancel import CancelToken
+from mudroom.crawl.discovery import SiteDiscovery, is_discovery_wanted
 from mudroom.crawl.events import CrawlEvent
 from mudroom.crawl.faults import describe_fault
 from mudroom.crawl.frontier import Frontier, FrontierEntry
 from mudroom.crawl.links import LinkSieve
 from mudroom.crawl.manners import HostManners
 from mudroom.crawl.notices import Notices
-from mudroom.crawl.policy import CrawlPolicy
+from mudroom.crawl.policy import CrawlPolicy, Discovery
 from mudroom.crawl.ports import CrawlParts
 from mudroom.crawl.reach import Reach
-from mudroom.crawl.seed import Seed, find_root
+from mudroom.crawl.seed import Seed, find_root, find_start
+from mudroom.crawl.sitemap_visits import SitemapVisitor
 from mudroom.crawl.tally import Stop, Tally
 from mudroom.crawl.timer import Timer
 from mudroom.crawl.visits import VisitPlanner
@@ -199,12 +201,15 @@ class CrawlRun:
             if error is not None:
                 await self._record_fault(attempt, error)
             else:
-                self._take_in(attempt, task.result())
+                await self._take_in(attempt, task.result())
 
-    def _take_in(self, attempt: Attempt, outcome: Outcome) -> None:
+    async def _take_in(self, attempt: Attempt, outcome: Outcome) -> None:
         attempt.reservation.settle(outcome.facts.wire_bytes)
         self._tally.count(outcome, is_seed=attempt.is_seed)
         self._mind_host(attempt, outcome.facts)
+        if attempt.is_seed:
+            self._move_root(outcome)
+            await self._discover(outcome)
         if isinstance(outcome, Stored):
             self._follow(attempt, outcome)
         elif isinstance(outcome, Failed) and outcome.code is Code.CRAWL_LIMIT_REACHED:
@@ -214,15 +219,51 @@ class CrawlRun:
         self._tell(CrawlState.RUNNING)
 
     def _follow(self, attempt: Attempt, stored: Stored) -> None:
-        # Where the redirects led, which policy allowed; never where a page says its links begin.
-        final = parse_url(stored.facts.final_url or "") if attempt.is_seed else None
-        if final is not None:
-            self._move_root(final)
-        if attempt.entry.depth < self._policy.max_depth:
+        is_followed = self._policy.discovery is not Discovery.SITEMAP
+        if is_followed and attempt.entry.depth < self._policy.max_depth:
             self._sieve.sift(stored, attempt.entry.depth + 1)
 
-    def _move_root(self, final: ParsedUrl) -> None:
-        root = find_root(self._seed.url, final)
+    async def _discover(self, outcome: Outcome) -> None:
+        """Read the site's sitemaps, unless the crawl is stopped meanwhile; nothing else is on its way now."""
+        reader = self._parts.sitemaps
+        if reader is None or not is_discovery_wanted(self._policy) or self._tally.stop is not None:
+            return
+        visitor = SitemapVisitor(
+            parts=self._parts,
+            policy=self._policy,
+            run_id=self._writer.run_id,
+            robots=self._robots,
+            manners=self._manners,
+            budget=self._budget,
+            choose_delay=self._planner.choose_delay,
+        )
+        self._charge_robots()
+        start = find_start(self._seed, self._sieve.reach.root, outcome)
+        discovery = SiteDiscovery(self._policy, visitor, reader, self._sieve, self._notices, start)
+        work = asyncio.create_task(discovery.read_all())
+        work.add_done_callback(lambda _work: self._wake.set())
+        try:
+            while not (work.done() or self._cancel.is_cancelled or self._deadline.is_over):
+                await self._wake.wait()
+                self._wake.clear()
+        finally:
+            work.cancel()
+            (error,) = await asyncio.gather(work, return_exceptions=True)
+            self._wake.set()
+        if isinstance(error, Exception):
+            _log.error("%s sitemaps: unexpected %s", self._writer.run_id, describe_fault(error))
+            self._notices.add(
+                WarningCode.UNEXPECTED_ERROR,
+                self._seed.name,
+                f"sitemaps were given up: {type(error).__name__}",
+            )
+        if self._deadline.is_over:
+            self._tally.stop = Stop.TIME
+
+    def _move_root(self, outcome: Outcome) -> None:
+        """Root the crawl where the seed's redirects led, which policy allowed; never where a page says."""
+        final = parse_url(outcome.facts.final_url or "") if isinstance(outcome, Stored) else None
+        root = self._seed.url if final is None else find_root(self._seed.url, final)
         if root == self._seed.url:
             return
         discovered = self._sieve.discovered

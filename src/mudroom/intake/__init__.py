@@ -16,6 +16,7 @@ from mudroom.intake.robots_gate import (
     RobotsReader,
 )
 from mudroom.intake.single import take_single
+from mudroom.intake.sitemaps import SitemapAnswer, SitemapAsk, SitemapReader, Sitemaps
 
 __all__ = [
     "Blocked",
@@ -38,6 +39,10 @@ __all__ = [
     "RobotsNotice",
     "RobotsOptions",
     "RobotsReader",
+    "SitemapAnswer",
+    "SitemapAsk",
+    "SitemapReader",
+    "Sitemaps",
     "Stored",
     "describe_findings",
     "describe_outcome",
