@@ -299,7 +299,7 @@ class ScriptedRobots:
         if url.normalized in self.denied:
             raise EgressRefused(Code.ROBOTS_DENIED, "robots.txt asks robots to stay away")
 
-    async def list_sitemaps(self, url: ParsedUrl, scope: object) -> tuple[str, ...]:
+    async def list_sitemaps(self, _url: ParsedUrl, scope: object) -> tuple[str, ...]:
         self.scopes.append(scope)
         return self.sitemaps
 

@@ -135,6 +135,7 @@ class SiteDiscovery:
         if not named:
             verdict = judge_url(f"{root.origin}/sitemap.xml", self._egress(), own_scope)
             if isinstance(verdict, AllowedUrl):
+                self._known.add(canonical_key(verdict.url))
                 self._queue.append(_Waiting(url=verdict, depth=1, is_guess=True))
 
     def _add_sitemap(
