@@ -30,10 +30,10 @@ from mudroom.crawl.policy import CrawlPolicy, CrawlScope, Discovery
 from mudroom.crawl.reach import ReachVerdict
 from mudroom.crawl.sitemap_notes import SitemapNotes
 from mudroom.crawl.sitemap_visits import SitemapVisitor
-from mudroom.intake import SitemapAnswer, SitemapReader
+from mudroom.intake import SitemapAnswer
 from mudroom.model import SitemapKind
 
-__all__ = ["DiscoveryStart", "SiteDiscovery", "is_discovery_wanted"]
+__all__ = ["DiscoveryStart", "SiteDiscovery"]
 
 _PIECE = 1000
 _MAX_QUEUED = 10_000
@@ -43,7 +43,7 @@ _ENOUGH_PER_PAGE = 2
 redirect can lead one to another."""
 
 
-def is_discovery_wanted(policy: CrawlPolicy) -> bool:
+def _is_wanted(policy: CrawlPolicy) -> bool:
     """Whether a crawl of this policy reads sitemaps: not where no second page could follow from one."""
     return (
         policy.discovery is not Discovery.LINKS
@@ -81,14 +81,12 @@ class SiteDiscovery:
         self,
         policy: CrawlPolicy,
         visitor: SitemapVisitor,
-        reader: SitemapReader,
         sieve: LinkSieve,
         notices: Notices,
         start: DiscoveryStart,
     ) -> None:
         self._policy = policy
         self._visitor = visitor
-        self._reader = reader
         self._sieve = sieve
         self._start = start
         self._notes = SitemapNotes(notices=notices)
@@ -101,6 +99,8 @@ class SiteDiscovery:
 
     async def read_all(self) -> None:
         """Everything within bounds, queued, and what there is to warn of noted. Raises: nothing of a site's."""
+        if not _is_wanted(self._policy):
+            return
         try:
             await self._find_first()
             asked = 0
@@ -108,7 +108,7 @@ class SiteDiscovery:
                 waiting = self._queue.popleft()
                 asked += 1
                 answer = await self._visitor.visit(
-                    self._reader, waiting.url, self._start.root, is_named=self._is_named(waiting)
+                    waiting.url, self._start.root, is_named=self._is_named(waiting)
                 )
                 await self._take_in(waiting, answer)
         finally:

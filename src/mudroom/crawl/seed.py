@@ -8,8 +8,7 @@ from mudroom.address import ExceptionScope, ParsedUrl, is_same_host, parse_url, 
 from mudroom.crawl.discovery import DiscoveryStart
 from mudroom.crawl.frontier import FrontierEntry
 from mudroom.crawl.links import make_entry
-from mudroom.intake import Outcome
-from mudroom.model import Initiator
+from mudroom.model import Hop, Initiator
 
 __all__ = ["Seed", "find_root", "find_start"]
 
@@ -44,14 +43,14 @@ def find_root(seed: ParsedUrl, final: ParsedUrl) -> ParsedUrl:
     return final if is_same_page or not is_same_host(seed, final) else seed
 
 
-def find_start(seed: Seed, root: ParsedUrl, outcome: Outcome) -> DiscoveryStart:
-    """Where a crawl's sitemaps are looked for once its seed has ended, however it did.
+def find_start(seed: Seed, root: ParsedUrl, hops: tuple[Hop, ...]) -> DiscoveryStart:
+    """Where a crawl's sitemaps are looked for once its seed has ended, however it did; `hops` are its requests.
 
     Who named the seed named its origin too. Anything else may use the exceptions that the root was itself
     dialled in, as its links may, and none where nobody got that far.
     """
     dialled = ExceptionScope.none()
-    for hop in outcome.facts.hops:
+    for hop in hops:
         url = parse_url(hop.url)
         if hop.exception is not None and url is not None and url.origin == root.origin:
             dialled = ExceptionScope.of(hop.exception)

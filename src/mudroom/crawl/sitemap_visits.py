@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 from mudroom.address import AllowedUrl, ExceptionScope, ParsedUrl, is_same_host, is_same_site
 from mudroom.budget import ByteBudget
+from mudroom.corpus import RunWriter
 from mudroom.crawl.manners import HostManners
 from mudroom.crawl.policy import CrawlPolicy, CrawlScope
 from mudroom.crawl.ports import CrawlParts
 from mudroom.errors import Code, EgressRefused
 from mudroom.extract import SitemapLimits
 from mudroom.fetch import RedirectRule, RedirectScope
-from mudroom.intake import RobotsReader, SitemapAnswer, SitemapAsk, SitemapReader
+from mudroom.intake import RobotsReader, SitemapAnswer, SitemapAsk
 
 __all__ = ["SitemapVisitor"]
 
@@ -27,7 +28,7 @@ class SitemapVisitor:
 
     parts: CrawlParts
     policy: CrawlPolicy
-    run_id: str
+    writer: RunWriter
     robots: RobotsReader
     manners: HostManners
     budget: ByteBudget
@@ -43,16 +44,18 @@ class SitemapVisitor:
         """What the crawl may still read."""
         return self.budget.max_total_bytes - self.budget.spent_bytes - self.budget.reserved_bytes
 
-    async def visit(
-        self, reader: SitemapReader, url: AllowedUrl, root: ParsedUrl, *, is_named: bool
-    ) -> SitemapAnswer:
+    async def visit(self, url: AllowedUrl, root: ParsedUrl, *, is_named: bool) -> SitemapAnswer:
         """What came of one. One that robots.txt names needs no permission of its, but a redirect of it does."""
+        reader = self.parts.sitemaps
+        if reader is None:
+            raise ValueError("sitemaps are visited where there is somebody to read them")
         watch = _Watch(visitor=self, root=root, is_free=is_named)
         limit = self.policy.max_sitemap_bytes
         is_wide = self.policy.scope is CrawlScope.DOMAIN
         ask = SitemapAsk(
             url=url,
-            run_id=self.run_id,
+            run_id=self.writer.run_id,
+            record=self.writer.record_source,
             check=watch.check,
             redirects=RedirectRule(
                 max_hops=_MAX_REDIRECTS,

@@ -10,6 +10,7 @@ from mudroom.clock import Clock
 from mudroom.extract import ExtractLimits
 from mudroom.fetch import Fetched, FetchRequest
 from mudroom.intake.events import IntakeObserver
+from mudroom.intake.recall import Recalled
 from mudroom.jail import ExtractRequest, SitemapRequest
 from mudroom.model import ExtractedDocument, Isolation, ScanReport, ScanRequest, SitemapReading
 from mudroom.screen import PolicyOptions
@@ -19,10 +20,10 @@ __all__ = ["Guests", "PageFetcher", "Parts"]
 
 
 class PageFetcher(Protocol):
-    """One URL to its bytes. The real one is `fetch.Fetcher`."""
+    """One URL to its bytes. The real one is `fetch.Fetcher`; a replay has one that reads the archive."""
 
-    async def fetch(self, request: FetchRequest) -> Fetched:
-        """The answer, whole. Raises EgressRefused, FetchFailed, ContentRefused."""
+    async def fetch(self, request: FetchRequest) -> Fetched | Recalled:
+        """The answer, whole. Raises EgressRefused, FetchFailed, ContentRefused; StoreFailed in a replay."""
         ...
 
 

@@ -8,15 +8,17 @@ from typing import Protocol
 
 from mudroom.address import AllowedUrl, ExceptionScope, ParsedUrl, site_of
 from mudroom.clock import Clock
+from mudroom.corpus import SourceRecord
 from mudroom.errors import Code, ContentRefused, FetchFailed, MudroomError, StoreFailed
 from mudroom.extract import SitemapLimits
 from mudroom.fetch import FetchRequest, HopCheck, RedirectRule, Streamed
 from mudroom.intake.ports import Guests
 from mudroom.intake.retry_after import find_retry_after
+from mudroom.intake.robots_record import RecordSource, record_answer, record_failure
 from mudroom.jail import SitemapRequest
 from mudroom.media import header_values, parse_content_type
-from mudroom.model import Hop, SitemapReading
-from mudroom.snapshot import SnapshotInput, SnapshotStore, SourceKind
+from mudroom.model import SitemapReading
+from mudroom.snapshot import SnapshotInput, SnapshotStore, SourceKind, StoredSnapshot
 
 __all__ = ["SitemapAnswer", "SitemapAsk", "SitemapReader", "Sitemaps"]
 
@@ -33,6 +35,8 @@ class SitemapAsk:
 
     url: AllowedUrl
     run_id: str
+    record: RecordSource | None = None
+    """Notes in the run's record what came of it."""
     check: HopCheck
     """Awaited before each request on the way to it."""
     redirects: RedirectRule
@@ -60,10 +64,8 @@ class SitemapAnswer:
     """It was longer than was asked for."""
     wire_bytes: int = 0
     retry_after_seconds: float | None = None
-    hops: tuple[Hop, ...] = ()
-    source_ref: str | None = None
     not_kept: Code | None = None
-    """Why the archive did not take it; None where it did, or was not to."""
+    """Why the archive or the run's record did not take it; None where they did, or were not to."""
 
 
 class SitemapReader(Protocol):
@@ -108,13 +110,20 @@ class Sitemaps:
 
     async def read(self, ask: SitemapAsk) -> SitemapAnswer:
         """What came of one sitemap: fetched, kept whatever its status, read by a guest of its site."""
+        name = ask.url.url.normalized
         try:
             file = await self._fetch(ask)
         except MudroomError as error:
+            record = record_failure(name, error, error.wire_bytes, SourceKind.SITEMAP)
             return SitemapAnswer(
-                code=error.code, message=error.message, wire_bytes=error.wire_bytes, hops=error.hops
+                code=error.code,
+                message=error.message,
+                wire_bytes=error.wire_bytes,
+                not_kept=await _tell(ask, record),
             )
-        source_ref, not_kept = await self._keep(ask, file)
+        kept, not_kept = await self._keep(ask, file)
+        record = record_answer(name, file.answer, kept, file.answer.wire_bytes, SourceKind.SITEMAP)
+        not_kept = await _tell(ask, record) or not_kept
         reading: SitemapReading | None = None
         code: Code | None = None
         message = ""
@@ -133,8 +142,6 @@ class Sitemaps:
             is_truncated=file.is_truncated,
             wire_bytes=answer.wire_bytes,
             retry_after_seconds=find_retry_after(answer.headers, self._clock.now()),
-            hops=answer.hops,
-            source_ref=source_ref,
             not_kept=not_kept,
         )
 
@@ -168,8 +175,8 @@ class Sitemaps:
             is_truncated=is_truncated,
         )
 
-    async def _keep(self, ask: SitemapAsk, file: _File) -> tuple[str | None, Code | None]:
-        """Its bytes into the archive: their reference, or why there is none."""
+    async def _keep(self, ask: SitemapAsk, file: _File) -> tuple[StoredSnapshot | None, Code | None]:
+        """Its bytes into the archive, or why they are not there."""
         if self._archive is None:
             return None, None
         snapshot = SnapshotInput(
@@ -185,7 +192,7 @@ class Sitemaps:
             run_id=ask.run_id,
         )
         try:
-            return (await self._archive.put(snapshot)).source_ref, None
+            return await self._archive.put(snapshot), None
         except StoreFailed as error:
             return None, error.code
 
@@ -201,6 +208,17 @@ class Sitemaps:
             limits=ask.limits,
         )
         return await self._guests.read_sitemap(request, site=site_of(answer.final), run_id=ask.run_id)
+
+
+async def _tell(ask: SitemapAsk, record: SourceRecord) -> Code | None:
+    """Have the run's record say what came of it; why it does not, or None."""
+    if ask.record is None:
+        return None
+    try:
+        await ask.record(record)
+    except StoreFailed as error:
+        return error.code
+    return None
 
 
 def _decode_into(content: bytearray, chunk: bytes, answer: Streamed) -> bool:

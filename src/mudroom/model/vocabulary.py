@@ -213,3 +213,7 @@ class WarningCode(StrEnum):
     SITEMAP_TRUNCATED = "SITEMAP_TRUNCATED"
     SITEMAP_LIMIT = "SITEMAP_LIMIT"
     SITEMAP_OFF_HOST = "SITEMAP_OFF_HOST"
+    NOT_MODIFIED = "NOT_MODIFIED"
+    """The site said that its page is still the one that the archive holds, and that one was read again."""
+    PRIOR_UNREADABLE = "PRIOR_UNREADABLE"
+    """What the archive holds of the page from before cannot be read, so all of it was asked for."""
