@@ -34,6 +34,7 @@ from mudroom.intake import (
     Parts,
     RobotsGates,
     RobotsMode,
+    Sitemaps,
     read_local_file,
     read_stream,
     take_single,
@@ -238,6 +239,7 @@ async def open_house(
                 egress=egress,
                 clock=clock,
                 sleep=asyncio.sleep,
+                sitemaps=Sitemaps(fetcher, started, archive if keep is KeepRule.ALL else None, clock),
                 observer=observer,
             )
         )

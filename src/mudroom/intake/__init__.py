@@ -19,6 +19,7 @@ from mudroom.intake.robots_gate import (
 )
 from mudroom.intake.robots_record import RecordSource
 from mudroom.intake.single import take_single
+from mudroom.intake.sitemaps import SitemapAnswer, SitemapAsk, SitemapReader, Sitemaps
 
 __all__ = [
     "Blocked",
@@ -44,6 +45,10 @@ __all__ = [
     "RobotsNotice",
     "RobotsOptions",
     "RobotsReader",
+    "SitemapAnswer",
+    "SitemapAsk",
+    "SitemapReader",
+    "Sitemaps",
     "Stored",
     "describe_findings",
     "describe_outcome",

@@ -101,6 +101,10 @@ class RobotsReader(Protocol):
         """Nothing, when the URL may be asked for; a `HopCheck`. Raises EgressRefused."""
         ...
 
+    async def list_sitemaps(self, url: ParsedUrl, scope: ExceptionScope) -> tuple[str, ...]:
+        """The sitemaps that the file of the URL's origin names, as written."""
+        ...
+
     def crawl_delay_seconds(self, origin: str) -> float | None:
         """The Crawl-delay of an origin, once its file was read."""
         ...
@@ -220,6 +224,15 @@ class RobotsGate:
             raise EgressRefused(
                 Code.ROBOTS_DENIED, f"robots.txt of {url.host} asks robots to stay away from this page"
             )
+
+    async def list_sitemaps(self, url: ParsedUrl, scope: ExceptionScope) -> tuple[str, ...]:
+        """The sitemaps that the file of the URL's origin names, as written and unjudged.
+
+        None where the file was not read, or could not be.
+        """
+        if self._mode is RobotsMode.IGNORE:
+            return ()
+        return (await self._read(url, scope)).rules.sitemaps
 
     async def aclose(self) -> None:
         """End what is still being read, and wait for its end."""
