@@ -10,6 +10,7 @@ from mudroom.address import ExceptionScope, parse_url
 from mudroom.clock import format_time
 from mudroom.crawl.cancel import CancelToken
 from mudroom.crawl.events import CrawlEvent
+from mudroom.crawl.order import TakeOrder
 from mudroom.crawl.policy import CrawlPolicy
 from mudroom.crawl.ports import CrawlParts
 from mudroom.crawl.run import CrawlRun
@@ -34,10 +35,11 @@ class Crawler:
         initiator: Initiator = Initiator.OPERATOR,
         scope: ExceptionScope | None = None,
         cancel: CancelToken | None = None,
+        order: TakeOrder | None = None,
     ) -> dict[str, Any]:
         """The manifest of one crawl, whatever came of it.
 
-        Shapes: `scope` is None for all that the operator's own URLs may use. Where the run's own record
+        Shapes: `scope` is None for all that the operator's own URLs may use; `order` for a live crawl's. Where the run's own record
             cannot be written, the manifest says so and names no run, or one without a record.
         Raises: InvalidConfig with every fault of policy and seed, before anything is written or fetched;
             asyncio.CancelledError when the task is cancelled, after the manifest was written.
@@ -52,7 +54,7 @@ class Crawler:
         except MudroomError as error:
             return self._build_failed(None, seed, policy, started_at, error)
         self._parts.observer.on_crawl(CrawlEvent(run_id=writer.run_id, state=CrawlState.CREATED))
-        run = CrawlRun(self._parts, policy, seed, writer, cancel or CancelToken())
+        run = CrawlRun(self._parts, policy, seed, writer, cancel or CancelToken(), order)
         try:
             await run.work()
         finally:

@@ -11,10 +11,12 @@ from mudroom.address import (
     judge_url,
 )
 from mudroom.errors import Code, EgressRefused, MudroomError
+from mudroom.fetch.body import RequestBody
+from mudroom.fetch.events import EventSink
 from mudroom.fetch.redirect import check_step, find_location, keep_headers, next_method
 from mudroom.fetch.request import FetchRequest
 from mudroom.model import Hop
-from mudroom.net import WireResponse
+from mudroom.net import Headers, UploadBody, WireResponse
 
 __all__ = ["Chain"]
 
@@ -34,18 +36,24 @@ class Chain:
         "current",
         "headers",
         "hops",
+        "listener",
         "method",
         "requested_url",
         "scope",
+        "sent_headers",
         "spent_seconds",
     )
 
-    def __init__(self, request: FetchRequest, egress: EgressSource) -> None:
+    def __init__(
+        self, request: FetchRequest, egress: EgressSource, listener: EventSink | None = None
+    ) -> None:
+        self.listener = listener
+        """Who hears what happens on the way; None where nobody does, and then no event need be made."""
         self._request = request
         self._egress = egress
         self.method = request.method
-        self.headers = request.headers
-        self.body = request.body
+        self.headers, self.body = _carry(request)
+        self.sent_headers: Headers = ()
         self.hops: list[Hop] = []
         self._answering: WireResponse | None = None
         self._earlier_bytes = 0
@@ -132,3 +140,13 @@ class Chain:
             where = f"{self.current.url.host} redirects to a refused target: " if self.hops else ""
             raise EgressRefused(verdict.code, f"{where}{verdict.message}")
         return verdict
+
+
+def _carry(request: FetchRequest) -> tuple[Headers, bytes | UploadBody]:
+    """The caller's headers with the type of his body, and what goes on the wire of it."""
+    body = request.body
+    if not isinstance(body, RequestBody):
+        return request.headers, body
+    if any(name.lower() == "content-type" for name, _ in request.headers):
+        return request.headers, body.content
+    return (*request.headers, ("Content-Type", body.content_type)), body.content

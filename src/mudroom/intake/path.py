@@ -141,6 +141,8 @@ class Intake:
             raise
         except MudroomError as error:
             trail.add(hops=error.hops, wire_bytes=error.wire_bytes)
+            if error.code is Code.HTTP_STATUS and error.hops:
+                trail.add(http_status=error.hops[-1].status)
             raise
         fetched = answer.fetched if isinstance(answer, Recalled) else answer
         trail.add(

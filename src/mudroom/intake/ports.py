@@ -11,8 +11,8 @@ from mudroom.extract import ExtractLimits
 from mudroom.fetch import Fetched, FetchRequest
 from mudroom.intake.events import IntakeObserver
 from mudroom.intake.recall import Recalled
-from mudroom.jail import ExtractRequest
-from mudroom.model import ExtractedDocument, Isolation, ScanReport, ScanRequest
+from mudroom.jail import ExtractRequest, SitemapRequest
+from mudroom.model import ExtractedDocument, Isolation, ScanReport, ScanRequest, SitemapReading
 from mudroom.screen import PolicyOptions
 from mudroom.snapshot import KeepRule, SnapshotStore
 
@@ -37,6 +37,10 @@ class Guests(Protocol):
 
     async def extract(self, request: ExtractRequest, *, site: str, run_id: str) -> ExtractedDocument:
         """Both readings of a document. Raises GuestFailed, ContentRefused."""
+        ...
+
+    async def read_sitemap(self, request: SitemapRequest, *, site: str, run_id: str) -> SitemapReading:
+        """The entries of a sitemap. Raises GuestFailed."""
         ...
 
     async def scan(self, request: ScanRequest, *, site: str, run_id: str) -> ScanReport:
