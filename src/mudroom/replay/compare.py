@@ -54,13 +54,17 @@ def compare_versions(
 def _compare(recorded: Mapping[str, Any], replayed: Mapping[str, Any]) -> Iterator[Difference]:
     for name in _COMPARED:
         yield from _compare_field(name, recorded[name], replayed[name])
-    yield from _compare_mappings("options", _drop_replay(recorded["options"]), _drop_replay(replayed["options"]))
+    yield from _compare_mappings(
+        "options", _drop_replay(recorded["options"]), _drop_replay(replayed["options"])
+    )
     yield from _compare_mappings("totals", recorded["totals"], replayed["totals"])
     yield from _compare_pages(recorded["pages"], replayed["pages"])
     yield from _compare_warnings(recorded["warnings"], replayed["warnings"])
 
 
-def _compare_pages(recorded: Sequence[Mapping[str, Any]], replayed: Sequence[Mapping[str, Any]]) -> Iterator[Difference]:
+def _compare_pages(
+    recorded: Sequence[Mapping[str, Any]], replayed: Sequence[Mapping[str, Any]]
+) -> Iterator[Difference]:
     before = {row["n"]: row for row in recorded}
     after = {row["n"]: row for row in replayed}
     for number in sorted({*before, *after}):
@@ -91,7 +95,9 @@ def _compare_mappings(
         yield from _compare_field(field, recorded.get(key), replayed.get(key), number)
 
 
-def _compare_field(field: str, recorded: Any, replayed: Any, number: int | None = None) -> Iterator[Difference]:
+def _compare_field(
+    field: str, recorded: Any, replayed: Any, number: int | None = None
+) -> Iterator[Difference]:
     if recorded != replayed:
         yield Difference(field=field, recorded=recorded, replayed=replayed, number=number)
 

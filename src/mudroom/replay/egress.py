@@ -44,7 +44,9 @@ def find_egress(options: Mapping[str, Any], exceptions: Iterable[str] = ()) -> E
             deny_networks=tuple(map(ip_network, described["deny_networks"])),
         )
     except (ValueError, TypeError, KeyError) as fault:
-        raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a run's record of what it might reach is damaged") from fault
+        raise StoreFailed(
+            Code.SNAPSHOT_CORRUPT, "a run's record of what it might reach is damaged"
+        ) from fault
 
 
 def _open_used(exceptions: Iterable[str]) -> EgressPolicy:

@@ -80,7 +80,9 @@ class ArchiveFetcher:
             await request.hop_check(target, _scope_behind(hops, scope))
         code = page.code
         if code is None:  # it was taken in, so bytes came, and yet none were kept
-            return StoreFailed(Code.SNAPSHOT_MISSING, f"{self._run.run_id} did not keep the bytes of this page")
+            return StoreFailed(
+                Code.SNAPSHOT_MISSING, f"{self._run.run_id} did not keep the bytes of this page"
+            )
         error = FetchFailed(code, page.metadata.get("message") or code.value)
         error.hops, error.wire_bytes = hops, page.wire_bytes
         return error

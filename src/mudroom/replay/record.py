@@ -87,7 +87,7 @@ async def read_run(corpus: CorpusStore, run_id: str) -> RunRecord:
             url = parse_url(row["url"])
             if url is not None:
                 numbers[url.normalized] = int(row["n"])
-        manifest["options"], manifest["state"], manifest["kind"]  # noqa: B018 - what is not there is found here
+        manifest["options"], manifest["state"], manifest["kind"]
     except (KeyError, TypeError, ValueError) as fault:
         raise StoreFailed(Code.SNAPSHOT_CORRUPT, f"the manifest of {run_id} is damaged") from fault
     return RunRecord(run_id=run_id, manifest=manifest, sources=sources, corpus=corpus, numbers=numbers)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from mudroom.address import EgressPolicy, parse_url
-from mudroom.corpus import CorpusStore, RunWriter
+from mudroom.corpus import CorpusStore
 from mudroom.crawl import CancelToken, Crawler, CrawlObserver, CrawlParts, RecordedOrder, Stop, page_key
 from mudroom.errors import Code, InvalidConfig, MudroomError
 from mudroom.intake import Intake, Parts, RobotsGates
@@ -64,10 +64,13 @@ class ReplayReport:
 class Replayer:
     """Replays crawls of one workspace; `parts` are those of its way in, whose fetcher is not asked."""
 
-    def __init__(self, parts: Parts, corpus: CorpusStore, observer: CrawlObserver) -> None:
+    def __init__(
+        self, parts: Parts, corpus: CorpusStore, observer: CrawlObserver, *, max_decoded_bytes: int
+    ) -> None:
         self._parts = parts
         self._corpus = corpus
         self._observer = observer
+        self._max_decoded_bytes = max_decoded_bytes
 
     async def replay(
         self, run_id: str, *, cancel: CancelToken | None = None, corpus: CorpusStore | None = None
@@ -81,7 +84,7 @@ class Replayer:
         check_replayable(run)
         policy = read_policy(run.options)
         egress = find_egress(run.options)
-        max_bytes = self._parts.max_decoded_bytes
+        max_bytes = self._max_decoded_bytes
         fetcher = ArchiveFetcher(run, self._parts.archive, max_decoded_bytes=max_bytes)
         sources = ArchiveSources(run, self._parts.archive, max_decoded_bytes=max_bytes)
         order = RecordedOrder(_list_pages(run), stop=_find_stop(run))
@@ -110,32 +113,15 @@ class Replayer:
         return Crawler(
             CrawlParts(
                 intake=Intake(parts),
-                corpus=_ReplayCorpus(corpus, run),
+                corpus=corpus,
                 robots=RobotsGates(sources, None, parts.clock, _go_on),
                 egress=egress,
                 clock=parts.clock,
                 sleep=_wait_for_ever,
                 observer=self._observer,
+                options={**run.options, REPLAY_OPTION: run.run_id},
             )
         )
-
-
-class _ReplayCorpus:
-    """Begins the one run of a replay, with the options that the run had."""
-
-    def __init__(self, corpus: CorpusStore, run: RunRecord) -> None:
-        self._corpus = corpus
-        self._run = run
-
-    async def begin_run(self, kind: RunKind, root_url: str, options: Mapping[str, Any]) -> RunWriter:
-        """A new run that says what it replays."""
-        del options  # those of the policy as it was read back; the headers of the seed are not in it
-        recorded = {**self._run.options, REPLAY_OPTION: self._run.run_id}
-        return await self._corpus.begin_run(kind, root_url, recorded)
-
-    async def read_manifest(self, run_id: str) -> dict[str, Any]:
-        """The manifest of the replay, where its end could not be written."""
-        return await self._corpus.read_manifest(run_id)
 
 
 def check_replayable(run: RunRecord) -> None:
