@@ -100,6 +100,7 @@ class Chain:
         """Have a failure tell which hops were made before it, and what they cost."""
         error.hops = tuple(self.hops)
         error.wire_bytes = self.received_bytes
+        error.stopped_at = self._normalized
 
     def follow(self, response: WireResponse) -> None:
         """Go on to the target of a redirect.
