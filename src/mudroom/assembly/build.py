@@ -9,9 +9,11 @@ from mudroom.address import EgressPolicy
 from mudroom.clock import Clock
 from mudroom.corpus import FileCorpus, RunVersions
 from mudroom.fetch import FetchOptions, Scheduler, SchedulerOptions
+from mudroom.intake import PROFILE_OPTION
 from mudroom.jail import SCAN_ROLE, JailOptions
 from mudroom.model import Isolation
 from mudroom.net import NetLimits, add_interfaces, list_interfaces
+from mudroom.replay import EGRESS_OPTION, KEEP_OPTION, describe_egress
 from mudroom.screen import SCANNER_VERSION, PolicyOptions, compute_policy_version, digest_rules
 from mudroom.settings import EgressSettings, Settings
 from mudroom.snapshot import FileSnapshotStore, SnapshotOptions
@@ -24,6 +26,7 @@ __all__ = [
     "build_operator_egress",
     "build_reading_corpus",
     "build_scheduler",
+    "describe_run",
     "find_versions",
 ]
 
@@ -114,3 +117,12 @@ def build_scheduler(settings: Settings, clock: Clock) -> Scheduler:
         max_host_pause_seconds=fetch.max_host_pause_seconds,
     )
     return Scheduler(options, clock)
+
+
+def describe_run(settings: Settings) -> dict[str, object]:
+    """What every run says of itself beside its policy: what else decides what it fetches and keeps."""
+    return {
+        EGRESS_OPTION: describe_egress(build_operator_egress(settings.egress)),
+        KEEP_OPTION: settings.archive.keep.value,
+        PROFILE_OPTION: [list(field) for field in build_fetch_options(settings).headers],
+    }

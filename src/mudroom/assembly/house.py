@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from mudroom.assembly.build import (
     build_jail_options,
     build_operator_egress,
     build_scheduler,
+    describe_run,
     find_versions,
 )
 from mudroom.clock import Clock, SystemClock
@@ -24,6 +25,8 @@ from mudroom.crawl import Crawler, CrawlObserver, CrawlParts, CrawlPolicy, Silen
 from mudroom.errors import FileRefused, MudroomError
 from mudroom.fetch import Fetcher, FileHstsStore, Hsts, RedirectRule
 from mudroom.intake import (
+    HEADER_NAMES_OPTION,
+    ArchivePriors,
     Failed,
     FileRequest,
     Guests,
@@ -102,7 +105,7 @@ class House:
             finally:
                 await gate.aclose()
 
-        return await self._take(RunKind.OPEN, untrusted_url, take)
+        return await self._take(RunKind.OPEN, untrusted_url, take, [name for name, _ in headers])
 
     async def open_file(
         self,
@@ -137,12 +140,17 @@ class House:
         return await self._take(RunKind.FILE, url or name, take)
 
     async def _take(
-        self, kind: RunKind, name: str, take: Callable[[RunWriter], Awaitable[Outcome]]
+        self,
+        kind: RunKind,
+        name: str,
+        take: Callable[[RunWriter], Awaitable[Outcome]],
+        header_names: Sequence[str] = (),
     ) -> Outcome:
         """The outcome, also where the workspace cannot be written and so no run begun or ended."""
         name = strip_credentials(name)
+        options = {**describe_run(self.settings), HEADER_NAMES_OPTION: list(header_names)}
         try:
-            return await take_single(self.corpus, kind, name, {}, take)
+            return await take_single(self.corpus, kind, name, options, take)
         except MudroomError as error:
             return fail_without_run(name, error)
 
@@ -217,6 +225,7 @@ async def open_house(
             guests or GuestPool(build_jail_options(settings, floor=floor))
         )
         keep = settings.archive.keep
+        max_decoded_bytes = build_fetch_options(settings).max_decoded_bytes
         intake = Intake(
             Parts(
                 fetcher=fetcher,
@@ -228,6 +237,7 @@ async def open_house(
                 policy=policy,
                 clock=clock,
                 observer=observer,
+                priors=ArchivePriors(archive, corpus, max_decoded_bytes=max_decoded_bytes),
             )
         )
         robots = RobotsGates(fetcher, archive if keep is KeepRule.ALL else None, clock, asyncio.sleep)
@@ -241,6 +251,7 @@ async def open_house(
                 sleep=asyncio.sleep,
                 sitemaps=Sitemaps(fetcher, started, archive if keep is KeepRule.ALL else None, clock),
                 observer=observer,
+                options=describe_run(settings),
             )
         )
         yield House(

@@ -147,6 +147,7 @@ class Chain:
         """Have a failure tell which hops were made before it, and what they cost."""
         error.hops = tuple(self.hops)
         error.wire_bytes = self.received_bytes
+        error.stopped_at = self._normalized
 
     def tell_refusal(self, error: EgressRefused) -> None:
         """Have it told that policy refused a URL."""
