@@ -27,7 +27,7 @@ _START = datetime(2026, 11, 30, 12, 0, 0, 0, UTC)
 
 @pytest.fixture(params=["file", "memory"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SnapshotStore]:
-    options = SnapshotOptions(max_bytes=200_000)
+    options = SnapshotOptions(max_bytes=200_000, max_records_per_source=5)
     made: SnapshotStore = (
         FileSnapshotStore(tmp_path / "private" / "archive", options)
         if request.param == "file"
@@ -202,3 +202,66 @@ async def test_what_no_record_can_hold_costs_one_snapshot(store: SnapshotStore) 
     bad = replace(_page(), headers=(("X", "\udc80"),))
     assert await _code(store.put(bad)) is Code.SNAPSHOT_MISMATCH
     assert (await store.put(_page())).is_new
+
+
+async def test_the_same_payload_again_in_a_run_is_got_as_it_came(store: SnapshotStore) -> None:
+    body = b"<p>the same words</p>" * 50
+    first = await store.put(_page("a", body))
+    second = await store.put(replace(_page("b", body, seconds=1), headers=(("X", "other"),), raw_header=b""))
+    for stored, path in ((first, "a"), (second, "b")):
+        got = await store.get(stored.source_ref)
+        assert (got.body, got.source_ref) == (body, stored.source_ref)
+        assert got.envelope.url.endswith(path)
+        assert got.http_block.endswith(b"\r\n\r\n")
+    assert (await store.latest("page::https://example.org/b")).headers == (("X", "other"),)
+    originals = [record.original_sha256 async for record in store.iterate_all()]
+    assert originals == [None, first.record_sha256]
+
+
+@pytest.mark.parametrize("body", [b"", b"x" * 500])
+async def test_a_body_of_another_run_or_of_a_file_or_of_no_run_is_kept_whole(
+    store: SnapshotStore, body: bytes
+) -> None:
+    await store.put(_page("a", body))
+    await store.put(replace(_page("b", body), run_id="crawl_2"))
+    await store.put(replace(_page("c", body), status=None, kind=SourceKind.FILE, raw_header=b""))
+    for path in ("d", "e"):
+        await store.put(replace(_page(path, body), run_id=""))
+    assert [record.original_sha256 async for record in store.iterate_all()] == [None] * 5
+
+
+async def test_a_run_finds_its_own_records_in_order_of_time(store: SnapshotStore) -> None:
+    mine = [await store.put(_page(body=b"%d" % n, seconds=n)) for n in (5, 9, 1)]
+    await store.put(replace(_page(body=b"7", seconds=7), run_id="crawl_2"))
+    await store.put(_page("other", b"other", seconds=3))
+    found = await store.find_in_run("crawl_1", "page::https://example.org/p")
+    assert [stored.source_ref for stored in found] == [mine[n].source_ref for n in (2, 0, 1)]
+    assert await store.find_in_run("crawl_3", "page::https://example.org/p") == ()
+    assert [record.snapshot.body async for record in store.iterate_run("crawl_1")] == [
+        b"1",
+        b"other",
+        b"5",
+        b"9",
+    ]
+    assert [record.snapshot.body async for record in store.iterate_run("crawl_2")] == [b"7"]
+    assert await store.list_run_ids() == ("crawl_1", "crawl_2")
+
+
+async def test_many_records_are_iterated_each_once(store: SnapshotStore) -> None:
+    stored = await asyncio.gather(*(store.put(_page(str(n), b"%d" % n)) for n in range(90)))
+    expected = {one.source_ref for one in stored}
+    for records in (store.iterate_all(), store.iterate_run("crawl_1")):
+        refs = [record.snapshot.source_ref async for record in records]
+        assert len(refs) == 90
+        assert set(refs) == expected
+
+
+async def test_a_source_with_as_many_records_as_it_may_have_is_full_and_no_other(
+    store: SnapshotStore,
+) -> None:
+    for number in range(5):
+        await store.put(_page(body=b"%d" % number, seconds=number))
+    assert await _code(store.put(_page(body=b"6", seconds=6))) is Code.SNAPSHOT_HISTORY_FULL
+    assert not (await store.put(_page(body=b"0"))).is_new
+    assert (await store.put(_page("other"))).is_new
+    assert (await store.latest("page::https://example.org/p")).body == b"4"

@@ -11,6 +11,7 @@ from mudroom.snapshot.envelope import (
 from mudroom.snapshot.file_store import FileSnapshotStore
 from mudroom.snapshot.memory_store import MemorySnapshotStore
 from mudroom.snapshot.options import KeepRule, SnapshotOptions
+from mudroom.snapshot.reading import ArchivedRecord, DamagedRecord
 from mudroom.snapshot.rebuild import RebuildReport, rebuild_index
 from mudroom.snapshot.reference import (
     SourceKind,
@@ -22,6 +23,8 @@ from mudroom.snapshot.reference import (
 from mudroom.snapshot.store import SnapshotStore
 
 __all__ = [
+    "ArchivedRecord",
+    "DamagedRecord",
     "Envelope",
     "FileSnapshotStore",
     "KeepRule",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,8 +21,17 @@ from mudroom.snapshot.envelope import (
     prepare_snapshot,
 )
 from mudroom.snapshot.folder import ArchiveFolder
+from mudroom.snapshot.iteration import AllRecords, RecordsOfRun, group_rows
 from mudroom.snapshot.options import SnapshotOptions
-from mudroom.snapshot.reading import history_of, read_latest, read_snapshot
+from mudroom.snapshot.reading import (
+    ArchivedRecord,
+    DamagedRecord,
+    find_in_run,
+    history_of,
+    read_archived,
+    read_latest,
+    read_snapshot,
+)
 from mudroom.snapshot.reference import parse_source_ref
 from mudroom.snapshot.writer import SnapshotWriter
 
@@ -87,6 +97,28 @@ class FileSnapshotStore:
         except NotFound:
             return ()  # nothing was ever kept here
 
+    async def find_in_run(self, run_id: str, source_id: str) -> tuple[StoredSnapshot, ...]:
+        """What a run took of a source, oldest first; reads and judges each."""
+        try:
+            return await self._read(lambda folder: find_in_run(folder, run_id, source_id))
+        except NotFound:
+            return ()
+
+    def iterate_run(self, run_id: str) -> AsyncIterator[ArchivedRecord | DamagedRecord]:
+        """All that a run took, in order of time, each read and judged; the damaged are told, never skipped."""
+        return self._iterate(RecordsOfRun(run_id))
+
+    def iterate_all(self) -> AsyncIterator[ArchivedRecord | DamagedRecord]:
+        """All records in the order in which they were kept."""
+        return self._iterate(AllRecords())
+
+    async def list_run_ids(self) -> tuple[str, ...]:
+        """The runs that any record is of, in order of their ids."""
+        try:
+            return await self._read(lambda folder: tuple(folder.index.run_ids()))
+        except NotFound:
+            return ()
+
     async def aclose(self) -> None:
         """Finish what waits and let go; a second call does nothing."""
         if self._is_closed:
@@ -96,6 +128,20 @@ class FileSnapshotStore:
         if self._reading is not None:
             await asyncio.get_running_loop().run_in_executor(self._reader, self._reading.close)
         self._reader.shutdown()
+
+    async def _iterate(
+        self, pages: RecordsOfRun | AllRecords
+    ) -> AsyncIterator[ArchivedRecord | DamagedRecord]:
+        while True:
+            try:
+                rows = await self._read(lambda folder: pages.next_page(folder.index))
+            except NotFound:
+                return  # nothing was ever kept here
+            if not rows:
+                return
+            for group in group_rows(rows):
+                for record in await self._read(partial(read_archived, rows=group)):
+                    yield record
 
     async def _read(self, work: Callable[[ArchiveFolder], _Answer]) -> _Answer:
         if self._is_closed:

@@ -19,12 +19,12 @@ from mudroom.snapshot.index import Index, SegmentRow
 from mudroom.snapshot.options import SnapshotOptions
 from mudroom.snapshot.records import encode_warcinfo
 from mudroom.snapshot.recovery import scan_segment
+from mudroom.snapshot.schema import INDEX_NAME, refuse_later_version
 from mudroom.snapshot.segment import SEGMENT_SUFFIX, SegmentFile, lock_segment
 from mudroom.warc import derive_record_id
 
 __all__ = ["ArchiveFolder", "OpenSegment"]
 
-_INDEX_NAME = "index.sqlite"
 _PREFIX = "mudroom-"
 _RESERVE_BYTES = 8 * 1024**2
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -68,10 +68,11 @@ class ArchiveFolder:
     def _open_index(self) -> Index:
         is_open = False
         try:
+            refuse_later_version(self.root / INDEX_NAME)
             os.fchmod(self.descriptor, 0o700)
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            os.close(os.open(_INDEX_NAME, flags, 0o600, dir_fd=self.descriptor))
-            index = Index(self.root / _INDEX_NAME)
+            os.close(os.open(INDEX_NAME, flags, 0o600, dir_fd=self.descriptor))
+            index = Index(self.root / INDEX_NAME)
             is_open = True
         finally:
             if not is_open:
@@ -100,6 +101,24 @@ class ArchiveFolder:
                 if segment is not None:
                     segment.file.close()
 
+    def hold_segment(self, name: str) -> SegmentFile | None:
+        """A segment under our lock, nothing in it unindexed; None while a writer has it, or where it is damaged.
+
+        Raises: FileNotFoundError when there is no such file.
+        """
+        file = lock_segment(self.descriptor, name, self._disk, is_new=False)
+        if file is None:
+            return None
+        is_kept = False
+        try:
+            row = self.index.segments().get(name)
+            if row is not None and not row.is_damaged:
+                is_kept = self._put_right(file, row.id, row)
+        finally:
+            if not is_kept:
+                file.close()
+        return file if is_kept else None
+
     def take_segment(self) -> OpenSegment:
         """A segment to write to: the newest that nobody holds and that is sound and not full, or a new one."""
         known = self.index.segments()
@@ -111,12 +130,21 @@ class ArchiveFolder:
                     return segment
         return self._new_segment()
 
-    def reserve(self, segment: OpenSegment, size_bytes: int) -> None:
+    def new_segment(self) -> OpenSegment:
+        """A segment for what moves from others; it may be made in a full archive, which then shrinks."""
+        return self._new_segment(is_counted=False)
+
+    def reserve(self, segment: OpenSegment, size_bytes: int, *, is_counted: bool = True) -> None:
         """Make sure that the segment may grow to this size.
 
+        Shapes: not `is_counted` is what will be given back at once: it may pass the limit.
         Raises: StoreFailed ARCHIVE_FULL when archive.max_bytes would be passed.
         """
         if size_bytes <= segment.reserved_bytes:
+            return
+        if not is_counted:
+            self.index.reserve(segment.key, reserved=size_bytes, max_bytes=None)
+            segment.reserved_bytes = size_bytes
             return
         for wanted in (size_bytes + _RESERVE_BYTES, size_bytes):
             if self.index.reserve(segment.key, reserved=wanted, max_bytes=self._options.max_bytes):
@@ -124,7 +152,8 @@ class ArchiveFolder:
                 return
         raise StoreFailed(
             Code.ARCHIVE_FULL,
-            f"the archive {self.root} has reached archive.max_bytes ({self._options.max_bytes} bytes)",
+            f"the archive {self.root} has reached archive.max_bytes ({self._options.max_bytes} bytes); "
+            "mudroom prune makes room",
         )
 
     def release(self, segment: OpenSegment) -> None:
@@ -175,7 +204,7 @@ class ArchiveFolder:
             return True
         return scan.is_sound
 
-    def _new_segment(self) -> OpenSegment:
+    def _new_segment(self, *, is_counted: bool = True) -> OpenSegment:
         file = None
         while file is None:
             now = self._clock.now()
@@ -189,7 +218,7 @@ class ArchiveFolder:
                 segment_name=name, created_at=format_time(now), software=self._options.software
             )
             segment = OpenSegment(file=file, key=key, warcinfo_id=warcinfo_id, reserved_bytes=0)
-            self.reserve(segment, len(warcinfo))
+            self.reserve(segment, len(warcinfo), is_counted=is_counted)
             file.append([warcinfo], is_synced=self._options.is_synced)
             self._disk.sync(self.descriptor)
             is_kept = True
