@@ -11,6 +11,7 @@ from mudroom.snapshot.envelope import (
 from mudroom.snapshot.file_store import FileSnapshotStore
 from mudroom.snapshot.memory_store import MemorySnapshotStore
 from mudroom.snapshot.options import KeepRule, SnapshotOptions
+from mudroom.snapshot.pruning import PruneReport, PruneRule
 from mudroom.snapshot.reading import ArchivedRecord, DamagedRecord
 from mudroom.snapshot.rebuild import RebuildReport, rebuild_index
 from mudroom.snapshot.reference import (
@@ -30,6 +31,8 @@ __all__ = [
     "KeepRule",
     "MemorySnapshotStore",
     "PreparedSnapshot",
+    "PruneReport",
+    "PruneRule",
     "RebuildReport",
     "Snapshot",
     "SnapshotInput",

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from mudroom.clock import Clock, SystemClock
 from mudroom.errors import Code, NotFound, StoreFailed
+from mudroom.snapshot.compaction import Reclaimed, reclaim, report_of
 from mudroom.snapshot.disk import Disk, SystemDisk, map_faults
 from mudroom.snapshot.envelope import (
     PreparedSnapshot,
@@ -23,6 +24,7 @@ from mudroom.snapshot.envelope import (
 from mudroom.snapshot.folder import ArchiveFolder
 from mudroom.snapshot.iteration import AllRecords, RecordsOfRun, group_rows
 from mudroom.snapshot.options import SnapshotOptions
+from mudroom.snapshot.pruning import PruneReport, PruneRule, take_out
 from mudroom.snapshot.reading import (
     ArchivedRecord,
     DamagedRecord,
@@ -119,6 +121,12 @@ class FileSnapshotStore:
         except NotFound:
             return ()
 
+    async def prune(self, rule: PruneRule) -> PruneReport:
+        """Remove what the rule gives up, beside whoever reads and writes, and give the room back."""
+        if self._is_closed:
+            raise StoreFailed(Code.STORE_UNAVAILABLE, "the archive was closed")
+        return await asyncio.to_thread(self._prune_now, rule)
+
     async def aclose(self) -> None:
         """Finish what waits and let go; a second call does nothing."""
         if self._is_closed:
@@ -155,6 +163,20 @@ class FileSnapshotStore:
                     raise NotFound(Code.SNAPSHOT_MISSING, "the archive holds no such snapshot")
                 self._reading = self._open_to_read()
             return work(self._reading)
+
+    def _prune_now(self, rule: PruneRule) -> PruneReport:
+        if not os.path.lexists(self._root):
+            return PruneReport(removed=0, retained=0, removed_bytes=0, is_dry_run=rule.is_dry_run)
+        folder = self._open_to_write()
+        try:
+            with map_faults(self._root):
+                tally = take_out(folder.index, rule)
+                if rule.is_dry_run:
+                    return report_of(tally, Reclaimed(), is_dry_run=True)
+                self._writer.yield_segment()
+                return report_of(tally, reclaim(folder, self._options))
+        finally:
+            folder.close()
 
     def _open_to_write(self) -> ArchiveFolder:
         with map_faults(self._root):

@@ -62,6 +62,7 @@ class ArchiveFolder:
         self._randomness = randomness
         self.unrecovered: StoreFailed | None = None
         """Why `recover` failed, where it did: then what the index does not know may be there all the same."""
+        self._has_new_revisits = False
         self.descriptor = _enter(root)
         self.index = self._open_index()
 
@@ -100,6 +101,12 @@ class ArchiveFolder:
                 segment = self._take_up(name, row)
                 if segment is not None:
                     segment.file.close()
+        self._drop_orphans()
+
+    def _drop_orphans(self) -> None:
+        if self._has_new_revisits:
+            self.index.drop_orphans()
+            self._has_new_revisits = False
 
     def hold_segment(self, name: str) -> SegmentFile | None:
         """A segment under our lock, nothing in it unindexed; None while a writer has it, or where it is damaged.
@@ -114,6 +121,7 @@ class ArchiveFolder:
             row = self.index.segments().get(name)
             if row is not None and not row.is_damaged:
                 is_kept = self._put_right(file, row.id, row)
+                self.index.settle(row.id, end=file.end, is_sealed=row.is_sealed, is_damaged=not is_kept)
         finally:
             if not is_kept:
                 file.close()
@@ -127,8 +135,14 @@ class ArchiveFolder:
             if row is None or not row.is_sealed:
                 segment = self._take_up(name, row)
                 if segment is not None:
+                    self._drop_orphans()
                     return segment
+        self._drop_orphans()
         return self._new_segment()
+
+    def unlink(self, name: str) -> None:
+        """Take a segment's file away."""
+        os.unlink(name, dir_fd=self.descriptor)
 
     def new_segment(self) -> OpenSegment:
         """A segment for what moves from others; it may be made in a full archive, which then shrinks."""
@@ -197,6 +211,7 @@ class ArchiveFolder:
             return file.end == known_end
         scan = scan_segment(file, start=known_end, max_record_bytes=self._options.max_record_bytes)
         self.index.add(key, scan.rows, end=scan.end)
+        self._has_new_revisits |= any(row.original_sha256 for row in scan.rows)
         # Behind what was indexed nothing was acknowledged, so what is torn there is cut. Of a segment that
         # the index does not know that cannot be said, and nothing of it is.
         if row is not None and not scan.is_sound and scan.gap_count == 0:

@@ -266,6 +266,28 @@ class Index:
         """The next snapshots of all in the order in which they were indexed."""
         return self._all("WHERE snapshots.rowid > ? ORDER BY snapshots.rowid LIMIT ?", after, limit)
 
+    def rows_of_segment(self, segment: int) -> list[SpanRow]:
+        """What lies in a segment, in order."""
+        return self._all("WHERE segment = ? ORDER BY offset", segment)
+
+    def drop_orphans(self) -> int:
+        """Forget the revisits whose original is gone, and how many they were.
+
+        A prune keeps what a kept revisit needs: where no segment is damaged, such a one was pruned itself
+        and came back with the bytes of a segment that could not be rewritten then.
+        """
+        with self.transaction() as db:
+            if db.execute("SELECT 1 FROM segments WHERE is_damaged LIMIT 1").fetchone():
+                return 0
+            gone = db.execute(
+                "DELETE FROM snapshots WHERE original IS NOT NULL AND NOT EXISTS (SELECT 1 FROM snapshots"
+                " AS held WHERE held.record = snapshots.original) RETURNING source, segment, length"
+            ).fetchall()
+            for source, segment, length in gone:
+                db.execute("UPDATE sources SET record_count = record_count - 1 WHERE source = ?", (source,))
+                db.execute("UPDATE segments SET dead = dead + ? WHERE id = ?", (length, segment))
+        return len(gone)
+
     def run_ids(self) -> list[str]:
         """The runs that any record is of."""
         # A skip from one run to the next in the index, where DISTINCT would read every row of it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 
+from mudroom.clock import format_time
 from mudroom.errors import Code, NotFound, StoreFailed
 from mudroom.snapshot.batch import as_original, history_full, may_be_revisit, stored_of
 from mudroom.snapshot.envelope import (
@@ -15,6 +16,7 @@ from mudroom.snapshot.envelope import (
     prepare_snapshot,
 )
 from mudroom.snapshot.options import SnapshotOptions
+from mudroom.snapshot.pruning import PruneReport, PruneRule
 from mudroom.snapshot.reading import ArchivedRecord, DamagedRecord, stored_from
 from mudroom.snapshot.records import Original, ParsedSpan, encode_span, read_span, verify_span
 from mudroom.snapshot.reference import parse_source_ref
@@ -119,6 +121,42 @@ class MemorySnapshotStore:
         """The runs that any record is of, in order of their ids."""
         self._require_open()
         return tuple(sorted({prepared.run_id for prepared, _ in self._spans.values()}))
+
+    async def prune(self, rule: PruneRule) -> PruneReport:
+        """Remove what the rule gives up."""
+        self._require_open()
+        doomed = self._choose(rule)
+        gone_bytes = sum(len(self._spans[key][1]) for key in doomed)
+        retained = len(self._spans) - len(doomed)
+        if not rule.is_dry_run:
+            for key in doomed:
+                prepared, span = self._spans.pop(key)
+                self._counts[prepared.envelope.source_id] -= 1
+                self._size_bytes -= len(span)
+            kept = {
+                content: one for content, one in self._originals.items() if one.record_sha256 in self._spans
+            }
+            self._originals = kept
+        return PruneReport(
+            removed=len(doomed),
+            retained=retained,
+            removed_bytes=gone_bytes,
+            freed_bytes=0 if rule.is_dry_run else gone_bytes,
+            is_dry_run=rule.is_dry_run,
+        )
+
+    def _choose(self, rule: PruneRule) -> set[str]:
+        """The records that the rule gives up."""
+        kept = {parse_source_ref(ref).record for ref in rule.keep}
+        older_than = None if rule.older_than is None else format_time(rule.older_than)
+        doomed: set[str] = set()
+        for source_id in self._counts if rule.source_ids is None else set(rule.source_ids):
+            for taken, _, key in self._history(source_id)[max(1, rule.keep_last) :]:
+                is_of_run = rule.run_ids is None or self._spans[key][0].run_id in rule.run_ids
+                if key not in kept and is_of_run and (older_than is None or taken < older_than):
+                    doomed.add(key)
+        needed = {self._parse(key).original_sha256 for key in self._spans if key not in doomed}
+        return doomed - needed
 
     async def aclose(self) -> None:
         """Refuse from now on; a second call does nothing."""

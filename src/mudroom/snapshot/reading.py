@@ -19,6 +19,7 @@ from mudroom.snapshot.segment import read_bytes
 from mudroom.warc import ReadRecord
 
 __all__ = [
+    "HEADER_ROOM_BYTES",
     "ArchivedRecord",
     "DamagedRecord",
     "find_in_run",
@@ -30,7 +31,7 @@ __all__ = [
     "stored_from",
 ]
 
-_HEADER_ROOM_BYTES = 2 * 1024**2  # WARC fields and HTTP header block beside the body
+HEADER_ROOM_BYTES = 2 * 1024**2  # WARC fields and HTTP header block beside the body
 _MAX_MOVES = 100  # each needs a prune of its own between two reads
 
 
@@ -127,7 +128,7 @@ def read_parsed(folder: ArchiveFolder, row: SpanRow) -> ParsedSpan:
     Raises: StoreFailed SNAPSHOT_CORRUPT.
     """
     data = read_bytes(folder.descriptor, row.segment_name, row.offset, row.length)
-    span = read_span(data, row.content_bytes + _HEADER_ROOM_BYTES)
+    span = read_span(data, row.content_bytes + HEADER_ROOM_BYTES)
     if (span.record_sha256, span.original_sha256) != (row.record_sha256, row.original_sha256):
         raise _not_as_indexed()
     return span

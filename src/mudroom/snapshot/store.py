@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Protocol
 
 from mudroom.snapshot.envelope import PreparedSnapshot, Snapshot, SnapshotInput, StoredSnapshot
+from mudroom.snapshot.pruning import PruneReport, PruneRule
 from mudroom.snapshot.reading import ArchivedRecord, DamagedRecord
 
 __all__ = ["SnapshotStore"]
@@ -58,6 +59,10 @@ class SnapshotStore(Protocol):
 
     async def list_run_ids(self) -> tuple[str, ...]:
         """The runs that any record is of, in order of their ids."""
+        ...
+
+    async def prune(self, rule: PruneRule) -> PruneReport:
+        """Remove what the rule gives up, and give the room back."""
         ...
 
     async def aclose(self) -> None:
