@@ -22,12 +22,15 @@ from mudroom.snapshot.reference import (
     parse_source_ref,
 )
 from mudroom.snapshot.store import SnapshotStore
+from mudroom.snapshot.witness import HeadState, HeadWitness, VerifiedHead, WitnessLimits, WitnessState
 
 __all__ = [
     "ArchivedRecord",
     "DamagedRecord",
     "Envelope",
     "FileSnapshotStore",
+    "HeadState",
+    "HeadWitness",
     "KeepRule",
     "MemorySnapshotStore",
     "PreparedSnapshot",
@@ -41,6 +44,9 @@ __all__ = [
     "SourceKind",
     "SourceRef",
     "StoredSnapshot",
+    "VerifiedHead",
+    "WitnessLimits",
+    "WitnessState",
     "build_source_id",
     "build_source_ref",
     "parse_source_ref",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,18 @@ from mudroom.snapshot.reading import (
     read_snapshot,
 )
 from mudroom.snapshot.reference import parse_source_ref
+from mudroom.snapshot.witness import (
+    HeadState,
+    HeadWitness,
+    VerifiedHead,
+    WitnessLimits,
+    WitnessState,
+    compare_head,
+    failed_comparison,
+    failed_head,
+    is_source_id,
+    verify_head,
+)
 from mudroom.snapshot.writer import SnapshotWriter
 
 __all__ = ["FileSnapshotStore"]
@@ -120,6 +132,29 @@ class FileSnapshotStore:
             return await self._read(lambda folder: tuple(folder.index.run_ids()))
         except NotFound:
             return ()
+
+    async def read_verified_head(self, source_id: str, limits: WitnessLimits | None = None) -> VerifiedHead:
+        """The newest record of a source, verified, with a witness of it; or which of four things hindered it."""
+        limits = limits or WitnessLimits()
+        if not is_source_id(source_id) or not limits.is_supported():
+            return VerifiedHead(state=HeadState.UNSUPPORTED)
+        try:
+            return await self._read(lambda folder: verify_head(folder, source_id, limits))
+        except (StoreFailed, NotFound) as failure:
+            return failed_head(failure)
+
+    async def compare_head_witness(
+        self, witness: HeadWitness | Mapping[str, str], limits: WitnessLimits | None = None
+    ) -> WitnessState:
+        """Whether the source is still as its witness says; no record is read, and no new head named."""
+        limits = limits or WitnessLimits()
+        known = HeadWitness.from_record(witness)
+        if known is None or not limits.is_supported():
+            return WitnessState.UNSUPPORTED
+        try:
+            return await self._read(lambda folder: compare_head(folder, known, limits))
+        except (StoreFailed, NotFound) as failure:
+            return failed_comparison(failure)
 
     async def prune(self, rule: PruneRule) -> PruneReport:
         """Remove what the rule gives up, beside whoever reads and writes, and give the room back."""

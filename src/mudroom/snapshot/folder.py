@@ -7,6 +7,7 @@ tail is cut, and a damaged stretch is left where it is, the segment closed to wr
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -69,21 +70,50 @@ class ArchiveFolder:
     def _open_index(self) -> Index:
         is_open = False
         try:
+            self._make_index_file()
             refuse_later_version(self.root / INDEX_NAME)
             os.fchmod(self.descriptor, 0o700)
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            os.close(os.open(INDEX_NAME, flags, 0o600, dir_fd=self.descriptor))
             index = Index(self.root / INDEX_NAME)
+            self._index_file = self._stat(INDEX_NAME)
             is_open = True
         finally:
             if not is_open:
                 os.close(self.descriptor)
         return index
 
+    def _make_index_file(self) -> None:
+        """An index file for its owner alone.
+
+        Nobody but SQLite may open it: closing a descriptor of it would drop the locks that SQLite holds on it
+        in this process, for all that SQLite knows it still has them.
+        """
+        try:
+            os.mknod(INDEX_NAME, stat.S_IFREG | 0o600, dir_fd=self.descriptor)
+        except FileExistsError:
+            if not stat.S_ISREG(self._stat(INDEX_NAME).st_mode):
+                raise StoreFailed(
+                    Code.SNAPSHOT_CORRUPT, f"the index of the archive {self.root} is not a regular file"
+                ) from None
+
+    def _stat(self, name: str) -> os.stat_result:
+        return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+
     def close(self) -> None:
         """Let folder and index go."""
         self.index.close()
         os.close(self.descriptor)
+
+    def check_place(self) -> None:
+        """Refuse an archive whose folder or index is not, at its path, the one that was opened.
+
+        Raises: StoreFailed SNAPSHOT_CORRUPT.
+        """
+        held = os.fstat(self.descriptor)
+        with suppress(FileNotFoundError):
+            is_there = os.path.samestat(held, self.root.lstat())
+            if is_there and os.path.samestat(self._stat(INDEX_NAME), self._index_file):
+                return
+        raise StoreFailed(Code.SNAPSHOT_CORRUPT, f"the archive {self.root} is not the one that was opened")
 
     def segment_names(self) -> list[str]:
         """The segments in the folder, newest first; files of other names are none of ours."""
@@ -139,6 +169,29 @@ class ArchiveFolder:
                     return segment
         self._drop_orphans()
         return self._new_segment()
+
+    def lock_all(self) -> list[SegmentFile]:
+        """Every segment under our lock, oldest first.
+
+        Raises: StoreFailed STORE_UNAVAILABLE when a living writer has one; then none is held.
+        """
+        held: list[SegmentFile] = []
+        is_kept = False
+        try:
+            for name in reversed(self.segment_names()):
+                file = lock_segment(self.descriptor, name, self._disk, is_new=False)
+                if file is None:
+                    raise StoreFailed(
+                        Code.STORE_UNAVAILABLE,
+                        f"the archive {self.root} is being written to; stop other mudroom processes and try again",
+                    )
+                held.append(file)
+            is_kept = True
+        finally:
+            if not is_kept:
+                for file in held:
+                    file.close()
+        return held
 
     def unlink(self, name: str) -> None:
         """Take a segment's file away."""

@@ -145,6 +145,14 @@ class Index:
             )
             return int(db.execute("SELECT id FROM segments WHERE name = ?", (name,)).fetchone()[0])
 
+    def insert_segment(self, name: str, *, end: int, is_sealed: bool, is_damaged: bool) -> int:
+        """Within a transaction: a segment that nobody writes to; its id."""
+        cursor = self._db.execute(
+            "INSERT INTO segments (name, end, reserved, is_sealed, is_damaged) VALUES (?1, ?2, ?2, ?3, ?4)",
+            (name, end, is_sealed, is_damaged),
+        )
+        return int(cursor.lastrowid or 0)
+
     def reserve(self, segment: int, *, reserved: int, max_bytes: int | None) -> bool:
         """Whether the segment may grow to this size within what all of them may hold; if so, it is noted."""
         cursor = self._db.execute(
@@ -190,12 +198,7 @@ class Index:
         """
         with self.transaction() as db:
             over, orphans = set(), set()
-            dead = 0
-            for row in rows:
-                if not _insert(db, segment, row):
-                    dead += row.length
-                    continue
-                count = _count_up(db, make_source_key(row.source_id))
+            for row, count in self.insert(segment, rows, end=end):
                 if max_records_per_source is None:
                     continue
                 if count > max_records_per_source:
@@ -205,12 +208,26 @@ class Index:
             if over or orphans:
                 db.execute("ROLLBACK")
                 return AddRefusal(over_limit=frozenset(over), without_original=frozenset(orphans))
-            db.execute(
-                "UPDATE segments SET end = max(end, ?1), reserved = max(reserved, ?1), dead = dead + ?2"
-                " WHERE id = ?3",
-                (end, dead, segment),
-            )
         return None
+
+    def insert(self, segment: int, rows: Iterable[IndexRow], *, end: int) -> list[tuple[IndexRow, int]]:
+        """Within a transaction: index what stands in a segment up to `end`.
+
+        Shapes: the new rows, each with the count of its source; what is indexed elsewhere is dead here.
+        """
+        new: list[tuple[IndexRow, int]] = []
+        dead = 0
+        for row in rows:
+            if _insert(self._db, segment, row):
+                new.append((row, _count_up(self._db, make_source_key(row.source_id))))
+            else:
+                dead += row.length
+        self._db.execute(
+            "UPDATE segments SET end = max(end, ?1), reserved = max(reserved, ?1), dead = dead + ?2"
+            " WHERE id = ?3",
+            (end, dead, segment),
+        )
+        return new
 
     def count(self) -> int:
         """How many snapshots are indexed."""
@@ -276,16 +293,20 @@ class Index:
         A prune keeps what a kept revisit needs: where no segment is damaged, such a one was pruned itself
         and came back with the bytes of a segment that could not be rewritten then.
         """
-        with self.transaction() as db:
-            if db.execute("SELECT 1 FROM segments WHERE is_damaged LIMIT 1").fetchone():
-                return 0
-            gone = db.execute(
-                "DELETE FROM snapshots WHERE original IS NOT NULL AND NOT EXISTS (SELECT 1 FROM snapshots"
-                " AS held WHERE held.record = snapshots.original) RETURNING source, segment, length"
-            ).fetchall()
-            for source, segment, length in gone:
-                db.execute("UPDATE sources SET record_count = record_count - 1 WHERE source = ?", (source,))
-                db.execute("UPDATE segments SET dead = dead + ? WHERE id = ?", (length, segment))
+        with self.transaction():
+            return self.delete_orphans()
+
+    def delete_orphans(self) -> int:
+        """Within a transaction: as `drop_orphans`."""
+        if self._db.execute("SELECT 1 FROM segments WHERE is_damaged LIMIT 1").fetchone():
+            return 0
+        gone = self._db.execute(
+            "DELETE FROM snapshots WHERE original IS NOT NULL AND NOT EXISTS (SELECT 1 FROM snapshots"
+            " AS held WHERE held.record = snapshots.original) RETURNING source, segment, length"
+        ).fetchall()
+        for source, segment, length in gone:
+            self._db.execute("UPDATE sources SET record_count = record_count - 1 WHERE source = ?", (source,))
+            self._db.execute("UPDATE segments SET dead = dead + ? WHERE id = ?", (length, segment))
         return len(gone)
 
     def run_ids(self) -> list[str]:

@@ -28,6 +28,7 @@ __all__ = [
     "read_latest",
     "read_parsed",
     "read_snapshot",
+    "require_whole_index",
     "stored_from",
 ]
 
@@ -68,7 +69,7 @@ def read_snapshot(folder: ArchiveFolder, untrusted_ref: str) -> Snapshot:
     row = folder.index.find(ref.record)
     archived = None if row is None else _read_moving(folder, row)
     if archived is None:
-        _require_whole_index(folder)
+        require_whole_index(folder)
         if folder.index.has_moment(ref.source_id, ref.fetched_at):
             raise _mismatch()
         raise _missing()
@@ -77,16 +78,18 @@ def read_snapshot(folder: ArchiveFolder, untrusted_ref: str) -> Snapshot:
     return archived.snapshot
 
 
-def read_latest(folder: ArchiveFolder, source_id: str) -> Snapshot:
+def read_latest(folder: ArchiveFolder, source_id: str, *, max_body_bytes: int | None = None) -> Snapshot:
     """The newest snapshot of the source; no other is read, but the original of a revisit.
 
-    Raises as `read_snapshot` does.
+    Raises as `read_snapshot` does; STORE_UNAVAILABLE when its body is larger than it may be.
     """
-    _require_whole_index(folder)
+    require_whole_index(folder)
     for _ in range(_MAX_MOVES):
         rows = folder.index.history(source_id, limit=1)
         if not rows:
             break
+        if max_body_bytes is not None and _body_bytes(folder, rows[0]) > max_body_bytes:
+            raise StoreFailed(Code.STORE_UNAVAILABLE, "the body is larger than what may be read of it")
         snapshot = _read_own(folder, rows[0], source_id)
         if snapshot is not None:
             return snapshot
@@ -95,19 +98,19 @@ def read_latest(folder: ArchiveFolder, source_id: str) -> Snapshot:
 
 def history_of(folder: ArchiveFolder, source_id: str) -> tuple[StoredSnapshot, ...]:
     """All snapshots of the source, newest first, each read and checked. Raises as `read_snapshot` does."""
-    _require_whole_index(folder)
+    require_whole_index(folder)
     return _stored(folder, folder.index.history(source_id), source_id)
 
 
 def find_in_run(folder: ArchiveFolder, run_id: str, source_id: str) -> tuple[StoredSnapshot, ...]:
     """What a run took of the source, oldest first, each read and checked. Raises as `read_snapshot` does."""
-    _require_whole_index(folder)
+    require_whole_index(folder)
     return _stored(folder, folder.index.of_run(run_id, source_id), source_id)
 
 
 def read_archived(folder: ArchiveFolder, rows: Sequence[SpanRow]) -> list[ArchivedRecord | DamagedRecord]:
     """The records of these rows; what was pruned meanwhile is left out."""
-    _require_whole_index(folder)
+    require_whole_index(folder)
     found: list[ArchivedRecord | DamagedRecord] = []
     for row in rows:
         try:
@@ -152,7 +155,7 @@ def _stored(folder: ArchiveFolder, rows: Sequence[SpanRow], source_id: str) -> t
     return tuple(stored_from(snapshot, row.record_sha256) for row, snapshot in read if snapshot is not None)
 
 
-def _require_whole_index(folder: ArchiveFolder) -> None:
+def require_whole_index(folder: ArchiveFolder) -> None:
     """Refuse to speak of what is not there while records may lie unindexed."""
     if folder.unrecovered is not None:
         raise StoreFailed(folder.unrecovered.code, folder.unrecovered.message)
@@ -182,6 +185,11 @@ def _read_moving(folder: ArchiveFolder, row: SpanRow) -> ArchivedRecord | None:
                 raise
             row, original = now, original_now
     raise StoreFailed(Code.STORE_UNAVAILABLE, "the archive is being pruned without pause; try again")
+
+
+def _body_bytes(folder: ArchiveFolder, row: SpanRow) -> int:
+    original = _original_of(folder, row)
+    return row.content_bytes if original is None else original.content_bytes
 
 
 def _original_of(folder: ArchiveFolder, row: SpanRow) -> SpanRow | None:

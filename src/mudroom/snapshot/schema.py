@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
+from urllib.parse import quote
 
 from mudroom.errors import Code, StoreFailed
 
@@ -16,8 +15,6 @@ __all__ = ["INDEX_NAME", "SCHEMA_VERSION", "open_database", "refuse_later_versio
 INDEX_NAME = "index.sqlite"
 SCHEMA_VERSION = 2
 _BUSY_SECONDS = 30.0
-_VERSION_AT = 60
-"""Where a SQLite file keeps its user_version, big endian, four bytes (sqlite.org/fileformat2, section 1.3)."""
 
 _NEW_IN_2 = (
     """
@@ -93,17 +90,27 @@ def open_database(path: Path) -> sqlite3.Connection:
 def refuse_later_version(path: Path) -> None:
     """Refuse an index of a later version before SQLite, or anybody, has touched it.
 
-    Raises: StoreFailed STORE_UNAVAILABLE for one, and names it; OSError.
+    Raises: StoreFailed STORE_UNAVAILABLE for one, and names it; sqlite3.Error.
     """
     _refuse_later(_stored_version(path), path)
 
 
+_TABLES = frozenset({"segments", "snapshots", "sources"})
+
+
 def _bring_up(db: sqlite3.Connection) -> None:
-    if _version(db) == SCHEMA_VERSION:
-        return
+    if _version(db) != SCHEMA_VERSION:
+        _migrate(db)
+    if not _tables(db) >= _TABLES:
+        raise _not_ours()
+
+
+def _migrate(db: sqlite3.Connection) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
         while (version := _version(db)) < SCHEMA_VERSION:  # another process may have come first
+            if version < 0 or (version == 0 and _tables(db)):
+                raise _not_ours()
             for statement in _MIGRATIONS[version] if version else _SCHEMA:
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {version + 1 if version else SCHEMA_VERSION}")
@@ -114,16 +121,22 @@ def _bring_up(db: sqlite3.Connection) -> None:
 
 
 def _stored_version(path: Path) -> int:
-    """What the file itself says, without SQLite; 0 where there is none or it is too short."""
-    with suppress(FileNotFoundError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            head = os.pread(descriptor, _VERSION_AT + 4, 0)
-        finally:
-            os.close(descriptor)
-        if head.startswith(b"SQLite format 3\0") and len(head) == _VERSION_AT + 4:
-            return int.from_bytes(head[_VERSION_AT:], "big")
-    return 0
+    """What the file says by itself: opened as one that never changes, it is neither locked nor recovered."""
+    db = sqlite3.connect(f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True)
+    try:
+        return _version(db)
+    finally:
+        db.close()
+
+
+def _tables(db: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def _not_ours() -> StoreFailed:
+    return StoreFailed(
+        Code.SNAPSHOT_CORRUPT, "the archive's index is no index of mudroom; mudroom rebuild makes one"
+    )
 
 
 def _version(db: sqlite3.Connection) -> int:
