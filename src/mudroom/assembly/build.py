@@ -72,6 +72,7 @@ def build_archive(settings: Settings, clock: Clock) -> FileSnapshotStore:
     options = SnapshotOptions(
         max_bytes=settings.archive.max_bytes,
         max_segment_bytes=settings.archive.max_segment_bytes,
+        max_records_per_source=settings.archive.max_records_per_source,
         software=f"mudroom {__version__}",
     )
     return FileSnapshotStore(settings.workspace / "private" / "archive", options, clock)

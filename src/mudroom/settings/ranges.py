@@ -39,6 +39,7 @@ RANGES: Mapping[tuple[str, str], Range] = MappingProxyType(
         ("fetch", "max_host_pause_seconds"): Range(0, _HOUR_SECONDS),
         ("archive", "max_bytes"): Range(_MIB, 1 << 50),
         ("archive", "max_segment_bytes"): Range(_MIB, 64 * _GIB),
+        ("archive", "max_records_per_source"): Range(1, 1_000_000),
         ("jail", "guests_per_role"): Range(1, 256),
         ("jail", "wall_seconds"): Range(1, _HOUR_SECONDS),
         ("jail", "cpu_seconds"): Range(1, _HOUR_SECONDS),

@@ -86,6 +86,8 @@ class ArchiveSettings:
     """Of all segments together; then ARCHIVE_FULL."""
     max_segment_bytes: int = 1024 * _MIB
     """Of one segment; then the next is begun."""
+    max_records_per_source: int = 10_000
+    """Records kept of one URL; then SNAPSHOT_HISTORY_FULL, until some are pruned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
