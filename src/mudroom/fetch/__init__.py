@@ -21,11 +21,13 @@ from mudroom.fetch.request import (
     RedirectScope,
 )
 from mudroom.fetch.result import Fetched, Streamed
+from mudroom.fetch.resume import Continuation, HeldBody, Validators, find_total, judge_continuation
 from mudroom.fetch.slots import OriginSlots, Slots
 from mudroom.fetch.telling import Telling, TimedObserver, Watch, open_telling
 
 __all__ = [
     "AcceptType",
+    "Continuation",
     "FetchContext",
     "FetchEvent",
     "FetchLabel",
@@ -34,6 +36,7 @@ __all__ = [
     "FetchRequest",
     "Fetched",
     "Fetcher",
+    "HeldBody",
     "HopCheck",
     "NullContext",
     "NullObserver",
@@ -47,6 +50,9 @@ __all__ = [
     "Streamed",
     "Telling",
     "TimedObserver",
+    "Validators",
     "Watch",
+    "find_total",
+    "judge_continuation",
     "open_telling",
 ]
