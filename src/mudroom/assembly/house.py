@@ -23,7 +23,7 @@ from mudroom.clock import Clock, SystemClock
 from mudroom.corpus import FileCorpus, RunVersions, RunWriter
 from mudroom.crawl import Crawler, CrawlObserver, CrawlParts, CrawlPolicy, SilentObserver
 from mudroom.errors import FileRefused, MudroomError
-from mudroom.fetch import Fetcher, FileHstsStore, Hsts, RedirectRule
+from mudroom.fetch import FetchContext, Fetcher, FileHstsStore, Hsts, RedirectRule, open_telling
 from mudroom.intake import (
     HEADER_NAMES_OPTION,
     ArchivePriors,
@@ -166,15 +166,20 @@ def fail_without_run(name: str, error: MudroomError) -> Failed:
 
 
 @asynccontextmanager
-async def open_fetcher(settings: Settings, network: Network = Network()) -> AsyncIterator[Fetcher]:
-    """The guarded fetcher alone: no guest is started, nothing is kept. Closing it leaves no socket or thread."""
-    async with _open_network(settings, network, SystemClock()) as (fetcher, _):
+async def open_fetcher(
+    settings: Settings, network: Network = Network(), *, context: FetchContext | None = None
+) -> AsyncIterator[Fetcher]:
+    """The guarded fetcher alone: no guest is started, nothing is kept. Closing it leaves no socket or thread.
+
+    Shapes: `context` is the host's part in what is fetched; None for none.
+    """
+    async with _open_network(settings, network, SystemClock(), context) as (fetcher, _):
         yield fetcher
 
 
 @asynccontextmanager
 async def _open_network(
-    settings: Settings, network: Network, clock: Clock
+    settings: Settings, network: Network, clock: Clock, context: FetchContext | None = None
 ) -> AsyncIterator[tuple[Fetcher, EgressSource]]:
     """The fetcher, and the one source of policy that it shares with all who judge before it."""
     async with AsyncExitStack() as stack:
@@ -187,12 +192,18 @@ async def _open_network(
         egress = MachineEgress(
             build_operator_egress(settings.egress), resolver, clock, interfaces=network.interfaces
         )
+        telling = open_telling(context)
+        if telling is not None:
+            stack.push_async_callback(telling.aclose)
         options, slots = build_fetch_options(settings), build_scheduler(settings, clock)
         hsts = None
         if settings.fetch.hsts:
             store = FileHstsStore(settings.workspace / "private" / "state" / "hsts.json", clock)
             hsts = Hsts(await stack.enter_async_context(store), clock)
-        yield Fetcher(transport, resolver, egress, options, clock, slots=slots, hsts=hsts), egress
+        yield (
+            Fetcher(transport, resolver, egress, options, clock, slots=slots, hooks=telling, hsts=hsts),
+            egress,
+        )
 
 
 @asynccontextmanager

@@ -34,6 +34,7 @@ from mudroom.fetch.request import (
     RedirectScope,
 )
 from mudroom.fetch.result import Fetched, Streamed
+from mudroom.fetch.resume import Continuation, HeldBody, Validators, find_total, judge_continuation
 from mudroom.fetch.slots import OriginSlots, Slots
 from mudroom.fetch.telling import Telling, TimedObserver, Watch, open_telling
 from mudroom.fetch.retry_after import find_retry_after
@@ -44,6 +45,7 @@ __all__ = [
     "AcceptType",
     "ContentRange",
     "CookieJar",
+    "Continuation",
     "FetchContext",
     "FetchEvent",
     "FetchLabel",
@@ -53,6 +55,7 @@ __all__ = [
     "Fetched",
     "Fetcher",
     "FileHstsStore",
+    "HeldBody",
     "HopCheck",
     "HopHooks",
     "Hsts",
@@ -79,6 +82,8 @@ __all__ = [
     "check_not_modified",
     "check_part",
     "condition_headers",
+    "find_total",
+    "judge_continuation",
     "open_telling",
     "range_headers",
     "read_validators",
