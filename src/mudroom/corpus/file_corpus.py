@@ -21,6 +21,7 @@ from mudroom.corpus.reading import (
     read_metadata,
     read_remains,
     read_run_summary,
+    read_sources,
     read_stored,
 )
 from mudroom.corpus.recorder import RunRecorder
@@ -125,6 +126,10 @@ class FileCorpus:
     async def read_metadata(self, run_id: str, number: int) -> dict[str, Any]:
         """What is known of one page of a run."""
         return await self._do(lambda: read_metadata(self._workspace, run_id, number))
+
+    async def read_sources(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        """What a run asked for beside its pages."""
+        return await self._do(lambda: read_sources(self._workspace, run_id))
 
     async def read_document(self, run_id: str, number: int) -> StoredPage:
         """An accepted document, exactly as it was scanned."""

@@ -17,7 +17,7 @@ from mudroom.corpus.files import map_faults, open_below, open_folder, read_file
 from mudroom.corpus.journal import JournalLeft, read_journal
 from mudroom.corpus.manifest import HEAD_BYTES, Totals, read_summary
 from mudroom.corpus.naming import is_run_id, run_not_found
-from mudroom.corpus.recorder import metadata_path
+from mudroom.corpus.recorder import SOURCES_FILE, metadata_path
 from mudroom.corpus.records import RunSummary, StoredPage
 from mudroom.corpus.reopening import RunRemains, run_is_active
 from mudroom.corpus.sink import JournalName
@@ -28,12 +28,14 @@ __all__ = [
     "add_rows",
     "check_stored",
     "count_rows",
+    "list_sources",
     "lock_run",
     "parse_record",
     "read_manifest",
     "read_metadata",
     "read_remains",
     "read_run_summary",
+    "read_sources",
     "read_stored",
     "stored_path",
 ]
@@ -70,6 +72,27 @@ def read_manifest(workspace: Path, run_id: str) -> dict[str, Any]:
     return manifest
 
 
+def read_sources(workspace: Path, run_id: str) -> list[dict[str, Any]]:
+    """What a run asked for beside its pages; of one that has not ended, from its journal."""
+    with _run_folder(workspace, run_id) as folder:
+        journal = _read_journal(workspace, run_id, JournalName.SOURCES)
+        if journal is not None:
+            return [parse_record(line) for line in journal.lines]
+        try:
+            content = read_file(folder, SOURCES_FILE)
+        except FileNotFoundError:
+            return []  # it asked for nothing beside its pages
+    return list_sources(content)
+
+
+def list_sources(content: bytes) -> list[dict[str, Any]]:
+    """The entries of sources.json. Raises StoreFailed SNAPSHOT_CORRUPT when they are none."""
+    sources = parse_record(content).get("sources")
+    if not isinstance(sources, list) or not all(isinstance(source, dict) for source in sources):
+        raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a record of the workspace is damaged")
+    return sources
+
+
 def _read_journal(workspace: Path, run_id: str, name: JournalName) -> JournalLeft | None:
     with map_faults(workspace):
         try:
@@ -87,14 +110,15 @@ def read_remains(workspace: Path, run_id: str, given_up: Collection[Code]) -> Ru
     with _run_folder(workspace, run_id) as folder:
         manifest = parse_record(read_file(folder, "manifest.json"))
         findings = _read_within(folder, "security/findings.json")
-    pages = _read_journal(workspace, run_id, JournalName.PAGES)
-    found = _read_journal(workspace, run_id, JournalName.FINDINGS)
-    if (pages is not None and pages.is_live) or (found is not None and found.is_live):
-        raise run_is_active(run_id)
-    journals = None
-    if pages is not None and found is not None:
-        journals = {JournalName.PAGES: pages.lines, JournalName.FINDINGS: found.lines}
-    return RunRemains.gather(manifest, findings, journals, given_up)
+    sources = read_sources(workspace, run_id)
+    journals: dict[JournalName, list[bytes]] = {}
+    for name in JournalName:
+        left = _read_journal(workspace, run_id, name)
+        if left is not None and left.is_live:
+            raise run_is_active(run_id)
+        if left is not None:
+            journals[name] = left.lines
+    return RunRemains.gather(manifest, findings, sources, journals, given_up)
 
 
 @contextmanager

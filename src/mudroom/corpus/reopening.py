@@ -51,13 +51,15 @@ class RunRemains:
     manifest: Mapping[str, Any]
     rows: Sequence[Mapping[str, Any]]
     findings: Sequence[Mapping[str, Any]]
+    sources: Sequence[Mapping[str, Any]]
 
     @classmethod
     def gather(
         cls,
         manifest: Mapping[str, Any],
         findings: bytes,
-        journals: Mapping[JournalName, Sequence[bytes]] | None,
+        sources: Sequence[Mapping[str, Any]],
+        journals: Mapping[JournalName, Sequence[bytes]],
         given_up: Collection[Code],
     ) -> RunRemains:
         """All that was recorded, without the pages that were given up. Raises: StoreFailed SNAPSHOT_CORRUPT.
@@ -65,9 +67,9 @@ class RunRemains:
         Of a run that was killed the journals are right, of one that was ended its manifest.
         """
         try:
-            if journals is not None and manifest["state"] == CrawlState.RUNNING:
+            if manifest["state"] == CrawlState.RUNNING and JournalName.PAGES in journals:
                 rows = [json.loads(line) for line in journals[JournalName.PAGES]]
-                found = [json.loads(line) for line in journals[JournalName.FINDINGS]]
+                found = [json.loads(line) for line in journals.get(JournalName.FINDINGS, ())]
             else:
                 rows, found = manifest["pages"], json.loads(findings)["documents"]
             dropped = {row["n"] for row in rows if row["code"] in given_up}
@@ -77,6 +79,7 @@ class RunRemains:
                 manifest=manifest,
                 rows=kept,
                 findings=[each for each in found if each["n"] in numbers],
+                sources=sources,
             )
         except (ValueError, KeyError, TypeError, RecursionError) as fault:
             raise _damaged() from fault
@@ -101,12 +104,13 @@ class RunRemains:
         return {
             JournalName.PAGES: [(row["n"], encode_line(row)) for row in self.rows],
             JournalName.FINDINGS: [(each["n"], encode_line(each)) for each in self.findings],
+            JournalName.SOURCES: [(at, encode_line(each)) for at, each in enumerate(self.sources, 1)],
         }
 
     def resume(self, recorder: RunRecorder) -> ReopenedRun:
         """Let the recorder know of all this, and begin. Blocks; raises StoreFailed."""
         try:
-            recorder.restore(self.rows, self.findings)
+            recorder.restore(self.rows, self.findings, len(self.sources))
             pages = [_read_page(row) for row in self.rows]
             recorder.begin()
             return ReopenedRun(

@@ -48,7 +48,9 @@ class Crawler:
         seed = _check(untrusted_seed, policy, initiator, scope or ExceptionScope.operator())
         started_at = self._parts.clock.now()
         try:
-            writer = await self._parts.corpus.begin_run(RunKind.CRAWL, seed.name, policy.describe())
+            writer = await self._parts.corpus.begin_run(
+                RunKind.CRAWL, seed.name, {**policy.describe(), **self._parts.options}
+            )
         except MudroomError as error:
             return self._build_failed(None, seed, policy, started_at, error)
         self._parts.observer.on_crawl(CrawlEvent(run_id=writer.run_id, state=CrawlState.CREATED))
@@ -104,7 +106,7 @@ class Crawler:
             "kind": RunKind.CRAWL.value,
             "state": CrawlState.FAILED.value,
             "root_url": root,
-            "options": dict(policy.describe()),
+            "options": {**policy.describe(), **self._parts.options},
             "started_at": format_time(started_at),
             "finished_at": format_time(self._parts.clock.now()),
             "versions": {},

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from mudroom.address import ExceptionScope, ParsedUrl, parse_url
 from mudroom.intake import Outcome, Stored
-from mudroom.model import Link
+from mudroom.model import Hop, Link
 
 __all__ = ["EndedPage", "decode_scope", "encode_scope"]
 
@@ -22,6 +22,8 @@ class EndedPage:
     """Where redirects led."""
     sha256: str | None = None
     """Of the body of an accepted page."""
+    hops: tuple[Hop, ...] = ()
+    """The requests that led there."""
     links: tuple[Link, ...] = ()
     """None of them unless the page was accepted."""
     base: ParsedUrl | None = None
@@ -37,12 +39,13 @@ class EndedPage:
         """What a page leaves behind."""
         facts = outcome.facts
         if not isinstance(outcome, Stored):
-            return cls(number=facts.number, depth=facts.depth)
+            return cls(number=facts.number, depth=facts.depth, hops=facts.hops)
         return cls(
             number=facts.number,
             depth=facts.depth,
             final_url=facts.final_url,
             sha256=facts.sha256,
+            hops=facts.hops,
             links=outcome.links,
             base=outcome.base,
             link_scope=outcome.link_scope,
