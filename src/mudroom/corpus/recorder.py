@@ -163,6 +163,16 @@ class RunRecorder:
         await self._do_work(end)
         return manifest[0]
 
+    async def abandon(self) -> None:
+        """End without an end: the run is left as one that was killed, to be taken up again."""
+
+        def leave() -> None:
+            self._check_unfinished()
+            self._is_finished = True
+            self._sink.abandon()
+
+        await self._do_work(leave)
+
     def _number_of(self, document_id: str) -> int:
         run_id, _, number = document_id.rpartition("/")
         if run_id != self.run_id or not number.isdecimal():

@@ -38,6 +38,7 @@ class ReopenedRun:
     """In which it was found: RUNNING when its program was killed."""
     root_url: str
     options: Mapping[str, Any]
+    started_at: str
     pages: Sequence[RecordedPage]
     """In order of their numbers."""
     has_other_versions: bool
@@ -118,6 +119,7 @@ class RunRemains:
                 state=CrawlState(self.manifest["state"]),
                 root_url=self.manifest["root_url"],
                 options=self.manifest["options"],
+                started_at=self.manifest["started_at"],
                 pages=pages,
                 has_other_versions=self.manifest["versions"] != dict(recorder.versions),
             )

@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass, field
 
 from mudroom.address import ExceptionScope, ParsedUrl, parse_url
-from mudroom.intake import Outcome, Stored
 from mudroom.model import Hop, Link
 
 __all__ = ["EndedPage", "decode_scope", "encode_scope"]
@@ -18,12 +17,16 @@ class EndedPage:
 
     number: int
     depth: int
+    url: str = ""
+    """As it was asked for."""
+    retries: tuple[str, ...] = ()
+    """The codes of the tries that failed before the last."""
     final_url: str | None = None
     """Where redirects led."""
     sha256: str | None = None
     """Of the body of an accepted page."""
     hops: tuple[Hop, ...] = ()
-    """The requests that led there."""
+    """The requests that led there, of the seed alone."""
     links: tuple[Link, ...] = ()
     """None of them unless the page was accepted."""
     base: ParsedUrl | None = None
@@ -34,34 +37,20 @@ class EndedPage:
         """How much room it takes: its links."""
         return len(self.links) + 1
 
-    @classmethod
-    def of(cls, outcome: Outcome) -> EndedPage:
-        """What a page leaves behind."""
-        facts = outcome.facts
-        if not isinstance(outcome, Stored):
-            return cls(number=facts.number, depth=facts.depth, hops=facts.hops)
-        return cls(
-            number=facts.number,
-            depth=facts.depth,
-            final_url=facts.final_url,
-            sha256=facts.sha256,
-            hops=facts.hops,
-            links=outcome.links,
-            base=outcome.base,
-            link_scope=outcome.link_scope,
-        )
-
     def encode(self) -> str:
         """As one line of JSON."""
         return json.dumps(
             {
                 "number": self.number,
                 "depth": self.depth,
+                "url": self.url,
+                "retries": self.retries,
                 "final_url": self.final_url,
                 "sha256": self.sha256,
                 "links": self.links,
                 "base": self.base.href if self.base else None,
                 "link_scope": encode_scope(self.link_scope),
+                "hops": [(hop.url, hop.exception) for hop in self.hops],
             },
             separators=(",", ":"),
         )
@@ -74,11 +63,17 @@ class EndedPage:
         return cls(
             number=int(fields["number"]),
             depth=int(fields["depth"]),
+            url=fields["url"],
+            retries=tuple(fields["retries"]),
             final_url=fields["final_url"],
             sha256=fields["sha256"],
             links=tuple(Link(*link) for link in fields["links"]),
             base=None if base is None else parse_url(base),
             link_scope=decode_scope(fields["link_scope"]),
+            hops=tuple(
+                Hop(url=url, address="", status=0, protocol="", exception=exception)
+                for url, exception in fields["hops"]
+            ),
         )
 
 

@@ -89,7 +89,8 @@ class Recorded:
     """A page whose outcome an earlier sitting recorded."""
 
     number: int
-    entry: FrontierEntry
+    url: str
+    depth: int
     has_links: bool
     """Whether it was accepted, and so may have had links."""
 
@@ -112,8 +113,8 @@ class Frontier(Protocol):
         """How many URLs wait."""
         ...
 
-    def knows(self, key: str) -> bool:
-        """Whether the key entered before."""
+    def find_spelling(self, key: str) -> str | None:
+        """The URL that entered under this key; None where none did, or only a redirect led to it."""
         ...
 
     def add(self, entry: FrontierEntry) -> Admission:

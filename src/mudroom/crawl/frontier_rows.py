@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import struct
 
-from mudroom.address import parse_url
+from mudroom.address import ExceptionScope, parse_url
 from mudroom.crawl.ended import decode_scope, encode_scope
-from mudroom.crawl.frontier import FrontierEntry, Rank
+from mudroom.crawl.frontier import FrontierEntry, Rank, Recorded
+from mudroom.crawl.keys import page_key
 from mudroom.model import Initiator
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "EntryRow",
     "digest_key",
     "from_row",
+    "make_recorded",
     "pack_rank",
     "to_row",
 ]
@@ -92,6 +94,24 @@ def to_row(entry: FrontierEntry) -> tuple[bytes, bytes, str, str, str | None, st
         None if entry.key == entry.url else entry.key,
         entry.initiator.value,
         encode_scope(entry.scope),
+    )
+
+
+def make_recorded(page: Recorded) -> FrontierEntry | None:
+    """A page of the record as an entry, where the file has lost it; None for what is no URL."""
+    url = parse_url(page.url)
+    if url is None:
+        return None
+    return FrontierEntry(
+        url=url.normalized,
+        key=page_key(url),
+        host=url.authority,
+        origin=url.origin,
+        depth=page.depth,
+        parent=0,
+        place=page.number,
+        initiator=Initiator.PAGE,
+        scope=ExceptionScope.none(),
     )
 
 

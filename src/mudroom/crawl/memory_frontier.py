@@ -21,7 +21,7 @@ class MemoryFrontier:
 
     def __init__(self, cap: int) -> None:
         self._cap = cap
-        self._known: set[str] = set()
+        self._known: dict[str, str] = {}
         self._waiting: dict[str, FrontierEntry] = {}
         self._open: dict[int, FrontierEntry] = {}
         """Pages that were taken and not yet taken in, by number."""
@@ -40,9 +40,9 @@ class MemoryFrontier:
         """How many URLs wait."""
         return len(self._waiting) + len(self._again)
 
-    def knows(self, key: str) -> bool:
-        """Whether the key entered before."""
-        return key in self._known
+    def find_spelling(self, key: str) -> str | None:
+        """The URL that entered under this key."""
+        return self._known.get(key) or None
 
     def add(self, entry: FrontierEntry) -> Admission:
         """Queue a URL, unless its key was there before or the queue is full."""
@@ -50,7 +50,7 @@ class MemoryFrontier:
             return Admission.KNOWN
         if len(self._waiting) + len(self._open) >= self._cap:
             return Admission.FULL
-        self._known.add(entry.key)
+        self._known[entry.key] = entry.url
         self._waiting[entry.key] = entry
         queue = self._queues.setdefault(entry.host, [])
         heapq.heappush(queue, (entry.rank, entry.key))
@@ -61,7 +61,7 @@ class MemoryFrontier:
     def claim(self, key: str) -> bool:
         """Whether a page that a redirect led to this key may have it."""
         is_new = key not in self._known
-        self._known.add(key)
+        self._known.setdefault(key, "")
         return is_new
 
     def take(self, count_open: CountOpen) -> FrontierEntry | None:

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from mudroom.address import parse_url
-from mudroom.corpus import FailedRecord, PageNote, RunWarning, RunWriter, StoredDocument
+from mudroom.corpus import FailedRecord, PageNote, RunWarning, RunWriter, SourceRecord, StoredDocument
 from mudroom.crawl.attempt import Attempt
 from mudroom.crawl.ended import EndedPage
 from mudroom.crawl.frontier import Frontier
 from mudroom.intake import Outcome, Stored
-from mudroom.model import BlockedDocument, CrawlState
+from mudroom.model import BlockedDocument, CrawlState, Hop
 from mudroom.screen import AcceptedDocument, QuarantinedDocument
 
 __all__ = ["AttemptWriter", "leave"]
@@ -24,13 +24,15 @@ __all__ = ["AttemptWriter", "leave"]
 _NOTE = PageNote()
 
 
-def leave(attempt: Attempt, outcome: Outcome | None = None) -> EndedPage:
+def leave(attempt: Attempt, outcome: Outcome | None = None, hops: tuple[Hop, ...] = ()) -> EndedPage:
     """What a page leaves behind: its links, if it was accepted."""
+    hops = hops if outcome is None else outcome.facts.hops
     bare = EndedPage(
         number=attempt.number,
         depth=attempt.entry.depth,
         url=attempt.entry.url,
         retries=tuple(attempt.retries),
+        hops=hops if attempt.is_seed else (),
     )
     if not isinstance(outcome, Stored):
         return bare
@@ -68,7 +70,7 @@ class AttemptWriter:
         """Keep an accepted document in pages/, its links in the frontier."""
         provenance = document.provenance
         page = replace(
-            leave(self._attempt),
+            leave(self._attempt, hops=provenance.hops),
             final_url=provenance.final_url,
             sha256=provenance.sha256,
             links=document.links,
@@ -96,7 +98,7 @@ class AttemptWriter:
         """Record the failure of the last try, if it was one. Raises: StoreFailed."""
         failed, self._failed = self._failed, None
         if failed is not None:
-            self.hold(leave(self._attempt))
+            self.hold(leave(self._attempt, hops=failed.hops))
             await self._run.record_failed(failed)
 
     def forget(self) -> None:
@@ -108,6 +110,10 @@ class AttemptWriter:
         if page != self.held:
             self._frontier.hold(page)
             self.held = page
+
+    async def record_source(self, source: SourceRecord) -> None:
+        """Record what was asked for beside pages."""
+        await self._run.record_source(source)
 
     async def checkpoint(self) -> None:
         """Bring the manifest up to date."""

@@ -19,7 +19,7 @@ def score_link(should_follow: ShouldFollow | None, url: str, context: LinkContex
     if should_follow is None:
         return 0.0
     try:
-        answer = should_follow(url, context)
+        answer: object = should_follow(url, context)
     except Exception as error:  # noqa: BLE001 - whatever somebody's function raises costs its link, and no more
         _log.warning("should_follow failed: %s", describe_fault(error))
         return WarningCode.FOLLOW_FAILED

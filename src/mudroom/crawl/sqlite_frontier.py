@@ -20,7 +20,7 @@ from typing import Any
 
 from mudroom.crawl.ended import EndedPage
 from mudroom.crawl.frontier import Admission, CountOpen, FrontierEntry, Left, Recorded
-from mudroom.crawl.frontier_rows import CLAIMED, ENTRY_COLUMNS, digest_key, from_row, to_row
+from mudroom.crawl.frontier_rows import CLAIMED, ENTRY_COLUMNS, digest_key, from_row, make_recorded, to_row
 from mudroom.crawl.heads import HostHeads
 from mudroom.crawl.windows import HostWindows
 from mudroom.errors import Code, StoreFailed
@@ -199,7 +199,10 @@ class SqliteFrontier:
 
     def _mend(self, page: Recorded) -> None:
         """Let the record be right about who has a number, where the file has lost it."""
-        digest = digest_key(page.entry.key)
+        entry = make_recorded(page)
+        if entry is None:
+            return
+        digest = digest_key(entry.key)
         row = self._read_one("SELECT number FROM urls WHERE digest = ?", (digest,))
         if row is not None and row[0] == page.number:
             return
@@ -207,7 +210,7 @@ class SqliteFrontier:
         if row is None:
             self._write(
                 "INSERT INTO urls (digest, rank, host, url, key, initiator, scope) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                to_row(page.entry),
+                to_row(entry),
             )
         self._write("UPDATE urls SET number = ? WHERE digest = ?", (page.number, digest))
 

@@ -12,6 +12,7 @@ high enough for archives by date, shops with facets, map tiles and deep document
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import date
 from enum import StrEnum, unique
@@ -127,11 +128,10 @@ class TrapWatch:
 def _find_month(target: str) -> int | None:
     """The month that an address names, counted from the year 0; of several, the last."""
     for pattern in _DATES:
-        found = None
-        for found in pattern.finditer(target):
-            pass
-        if found is not None:
-            return int(found["year"]) * 12 + int(found["month"])
+        found = deque(pattern.finditer(target), maxlen=1)
+        if found:
+            last = found[0]
+            return int(last["year"]) * 12 + int(last["month"])
     return None
 
 

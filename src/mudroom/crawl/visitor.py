@@ -13,6 +13,7 @@ from mudroom.corpus import RunWriter
 from mudroom.crawl.attempt import Attempt
 from mudroom.crawl.frontier import Frontier
 from mudroom.crawl.manners import HostManners
+from mudroom.crawl.order import TakeOrder
 from mudroom.crawl.policy import RETRY_AFTER_MAX_SECONDS, CrawlPolicy
 from mudroom.crawl.ports import CrawlParts
 from mudroom.crawl.reach import Reach
@@ -42,7 +43,7 @@ class PageVisitor:
         frontier: Frontier,
         manners: HostManners,
         budget: ByteBudget,
-        retries: int,
+        order: TakeOrder,
     ) -> None:
         self._parts = parts
         self._policy = policy
@@ -50,11 +51,12 @@ class PageVisitor:
         self._frontier = frontier
         self._manners = manners
         self._budget = budget
-        self._retries = retries
+        self._order = order
 
     async def visit(self, attempt: Attempt, reach: Reach, run: RunWriter) -> Outcome:
         """How the page ended; it is recorded then."""
         writer = AttemptWriter(run, self._frontier, attempt)
+        attempt.retries.extend(self._order.list_retries(attempt.number))
         while True:
             outcome = await self._parts.intake.take_page(self._planner.plan(attempt, reach), writer)
             self._mind_host(attempt, outcome)
@@ -64,17 +66,17 @@ class PageVisitor:
             await self._pause(attempt, outcome)
         try:
             await writer.settle()
+            writer.hold(leave(attempt, outcome))
         except StoreFailed as error:
-            outcome = Failed(
-                facts=outcome.facts, code=error.code, message=error.message, retryable=error.retryable
-            )
-        writer.hold(leave(attempt, outcome))
+            facts = outcome.facts
+            return Failed(facts=facts, code=error.code, message=error.message, retryable=error.retryable)
         return outcome
 
     def _goes_on(self, attempt: Attempt, outcome: Outcome) -> bool:
         """Whether another try follows, for which there are bytes left."""
-        may_help = isinstance(outcome, Failed) and outcome.retryable and outcome.reason in _RETRIED
-        if not may_help or len(attempt.retries) >= self._retries:
+        if not (isinstance(outcome, Failed) and outcome.retryable and outcome.reason in _RETRIED):
+            return False
+        if len(attempt.retries) >= self._policy.retries or not self._order.is_live:
             return False
         attempt.reservation.settle(outcome.facts.wire_bytes)
         reservation = self._budget.reserve()
