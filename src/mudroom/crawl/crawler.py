@@ -13,10 +13,11 @@ from mudroom.corpus import CorpusStore, ReopenedRun, RunWriter
 from mudroom.crawl.cancel import CancelToken
 from mudroom.crawl.events import CrawlEvent
 from mudroom.crawl.order import LiveOrder, TakeOrder
+from mudroom.crawl.orders import Outlet, RunOrders, give_to_nobody
 from mudroom.crawl.policy import CrawlPolicy, ShouldFollow
 from mudroom.crawl.ports import CrawlParts
 from mudroom.crawl.resuming import GIVEN_UP, check_not_begun, check_resumable, find_recorded, read_seed
-from mudroom.crawl.run import CrawlRun, Outlet, RunOrders, give_to_nobody
+from mudroom.crawl.run import CrawlRun
 from mudroom.crawl.seed import Seed
 from mudroom.errors import Code, InvalidConfig, MudroomError, StoreFailed
 from mudroom.model import CrawlState, Initiator, RunKind

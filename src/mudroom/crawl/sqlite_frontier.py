@@ -126,6 +126,13 @@ class SqliteFrontier:
                 self._db.execute("COMMIT")
             self._is_within = False
 
+    def rollback(self) -> None:
+        """Undo what was done since the last commit, for the next sitting; this one only closes then."""
+        if self._is_within:
+            with map_frontier_faults(self._path):
+                self._db.execute("ROLLBACK")
+            self._is_within = False
+
     async def sync(self) -> None:
         """Bring what was committed to the disk itself, from the log into the file."""
         self.commit()
