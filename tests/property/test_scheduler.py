@@ -50,10 +50,18 @@ class Model:
                 self.slots.enter(slot)
             self.live.append(slot)
         elif kind == "advance":
-            self.clock.advance(which)
+            self.advance(which)
         elif chosen := self.pick(running=kind in {"end", "answer", "refuse"}, which=which):
             self.act(kind, chosen, what)
         self.check()
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, and look after every timer."""
+        end = self.clock.monotonic() + seconds
+        while self.clock.timers and self.clock.timers[0].moment <= end:
+            self.clock.advance(self.clock.timers[0].moment - self.clock.monotonic())
+            self.check()
+        self.clock.advance(end - self.clock.monotonic())
 
     def pick(self, *, running: bool, which: int) -> Any:
         slots = [slot for slot in self.live if (slot.origin is not None) is running]
@@ -108,7 +116,7 @@ class Model:
         assert self.slots.running == self.options.global_slots or running_there >= origin.limit or is_paused
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(options=OPTIONS, steps=st.lists(STEP, max_size=80))
 def test_limits_hold_no_slot_is_lost_and_who_waits_has_a_reason(
     options: SchedulerOptions, steps: list[tuple[str, Any, Any]]
