@@ -227,6 +227,9 @@ class MemoryRun:
             facts=facts, code=failed.code, message=failed.message, retryable=False
         )
 
+    async def record_source(self, source: object) -> None:
+        raise AssertionError("a table asks for no file")
+
     async def checkpoint(self) -> None:
         self.checkpoints += 1
 
@@ -283,7 +286,8 @@ class ScriptedRobots:
     received_bytes: int = 0
     """Each check costs a file."""
 
-    def open_gate(self, run_id: str, mode: RobotsMode) -> ScriptedRobots:
+    def open_gate(self, run_id: str, mode: RobotsMode, record: object = None) -> ScriptedRobots:
+        del record  # a table asks for no file
         assert run_id.startswith("crawl_")
         self.modes.append(mode)
         return self

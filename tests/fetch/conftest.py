@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mudroom.address import AllowedOrigin, EgressPolicy
+from mudroom.address import AllowedOrigin, EgressPolicy, ParsedUrl, parse_url
 from mudroom.fetch import Fetcher, FetchOptions
 from mudroom.net import CurlTransport
 from mudroom.testing.clocks import FixedClock
@@ -39,3 +39,10 @@ def fetcher_for(transport: CurlTransport) -> Callable[..., Fetcher]:
         )
 
     return build
+
+
+@pytest.fixture
+def example() -> ParsedUrl:
+    url = parse_url("https://example.org/")
+    assert url is not None
+    return url

@@ -84,7 +84,7 @@ class House:
         asks_robots = initiator is Initiator.AGENT
 
         async def take(run: RunWriter) -> Outcome:
-            gate = self.robots.open_gate(run.run_id, RobotsMode.OBEY)
+            gate = self.robots.open_gate(run.run_id, RobotsMode.OBEY, run.record_source)
             try:
                 request = PageRequest(
                     untrusted_url=untrusted_url,

@@ -1,5 +1,14 @@
 """One URL to its bytes: redirects judged hop by hop, results bounded."""
 
+from mudroom.fetch.conditional import (
+    ContentRange,
+    Validators,
+    check_not_modified,
+    check_part,
+    condition_headers,
+    range_headers,
+    read_validators,
+)
 from mudroom.fetch.context import (
     FetchContext,
     FetchLabel,
@@ -22,9 +31,11 @@ from mudroom.fetch.request import (
 )
 from mudroom.fetch.result import Fetched, Streamed
 from mudroom.fetch.slots import OriginSlots, Slots
+from mudroom.fetch.telling import Telling, TimedObserver, Watch, open_telling
 
 __all__ = [
     "AcceptType",
+    "ContentRange",
     "FetchContext",
     "FetchEvent",
     "FetchLabel",
@@ -44,4 +55,14 @@ __all__ = [
     "ResourceKind",
     "Slots",
     "Streamed",
+    "Telling",
+    "TimedObserver",
+    "Validators",
+    "Watch",
+    "check_not_modified",
+    "check_part",
+    "condition_headers",
+    "open_telling",
+    "range_headers",
+    "read_validators",
 ]

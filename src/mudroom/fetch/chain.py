@@ -40,6 +40,7 @@ class Chain:
         "method",
         "requested_url",
         "scope",
+        "sent_headers",
         "spent_seconds",
     )
 
@@ -52,6 +53,7 @@ class Chain:
         self._egress = egress
         self.method = request.method
         self.headers, self.body = _carry(request)
+        self.sent_headers: Headers = ()
         self.hops: list[Hop] = []
         self._answering: WireResponse | None = None
         self._earlier_bytes = 0

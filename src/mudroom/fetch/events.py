@@ -37,6 +37,7 @@ class StartedEvent:
     """A hop has its slot and begins; `url` is untrusted and in normal form."""
 
     url: str
+    method: str = "GET"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,10 @@ class ResponseHeadersEvent:
     url: str
     status: int
     headers: Headers
+    protocol: str = ""
+    """HTTP/1.0, HTTP/1.1 or HTTP/2; empty where it is not told."""
+    address: str = ""
+    """The IP address that was dialled, as text; empty where it is not told."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from mudroom.address import (
 from mudroom.clock import Clock
 from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
 from mudroom.fetch.chain import Chain
+from mudroom.fetch.conditional import NOT_MODIFIED, PARTIAL_CONTENT, check_solicited
 from mudroom.fetch.events import EventSink
 from mudroom.fetch.redirect import is_redirect
 from mudroom.fetch.request import FetchOptions, FetchRequest
@@ -45,6 +46,8 @@ __all__ = ["Fetcher"]
 _FIRST_ERROR = 400
 _MAX_VERDICTS = 1024
 _CODING = "content-encoding"
+_ASKED_FOR = frozenset({NOT_MODIFIED, PARTIAL_CONTENT})
+"""Answers that say nothing by themselves to who has not asked for them."""
 
 Exceptions = dict[str, str]
 """The exception behind a dialled address (as text), for those that needed one."""
@@ -130,7 +133,10 @@ class Fetcher:
         while True:
             visit = await self._visit(request, chain)
             try:
-                if not is_redirect(visit.response.status):
+                status = visit.response.status
+                if not is_redirect(status):
+                    if status in _ASKED_FOR:
+                        check_solicited(status, chain.sent_headers, chain.current.url.host)
                     _check_type(request, visit.response, chain.current.url.host)
                     return visit
                 chain.follow(visit.response)
@@ -197,11 +203,12 @@ class Fetcher:
         self, request: FetchRequest, chain: Chain, addresses: tuple[IPAddress, ...]
     ) -> WireRequest:
         url = chain.current.url
+        chain.sent_headers = _merge(self._profile, chain.headers) if chain.headers else self._profile
         return WireRequest(
             url=url,
             addresses=addresses,
             method=chain.method,
-            headers=_merge(self._profile, chain.headers) if chain.headers else self._profile,
+            headers=chain.sent_headers,
             body=chain.body,
             limits=self._limit(request, chain),
             ca_file=self._options.trust_anchors.get(url.host),
@@ -284,6 +291,7 @@ def _to_result(
         reason=response.reason,
         protocol=response.protocol,
         headers=response.headers,
+        sent_headers=chain.sent_headers,
         raw_header=response.raw_header,
         body=body,
         decoded=decoded,
@@ -302,6 +310,7 @@ def _to_stream(chain: Chain, response: WireResponse, decoder: BodyDecoder) -> St
         reason=response.reason,
         protocol=response.protocol,
         headers=response.headers,
+        sent_headers=chain.sent_headers,
         raw_header=response.raw_header,
         exception=chain.hops[-1].exception,
         response=response,

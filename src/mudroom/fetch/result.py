@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mudroom.address import ParsedUrl
 from mudroom.errors import FetchFailed
@@ -58,6 +58,8 @@ class Fetched(ReplyHead):
     wire_bytes: int
     """Body bytes of every hop as received: those of redirects too, as far as they came."""
     duration_seconds: float
+    sent_headers: Headers = field(default=(), repr=False)
+    """What the last hop went out with, credentials included; for `read_validators`, and never to be kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,8 @@ class Streamed(ReplyHead):
     decoder: BodyDecoder
     earlier_bytes: int = 0
     """Body bytes of the redirects on the way."""
+    sent_headers: Headers = field(default=(), repr=False)
+    """As in `Fetched`."""
 
     @property
     def wire_bytes(self) -> int:

@@ -5,9 +5,11 @@ from mudroom.intake.files import read_local_file, read_stream
 from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quarantined, Stored
 from mudroom.intake.path import Intake
 from mudroom.intake.ports import Guests, PageFetcher, Parts
+from mudroom.intake.recall import Recalled, recall_answer
 from mudroom.intake.report import describe_findings, describe_outcome
 from mudroom.intake.request import FileRequest, PageRequest
 from mudroom.intake.robots_gate import (
+    RobotsFetcher,
     RobotsGate,
     RobotsGates,
     RobotsMode,
@@ -15,6 +17,7 @@ from mudroom.intake.robots_gate import (
     RobotsOptions,
     RobotsReader,
 )
+from mudroom.intake.robots_record import RecordSource
 from mudroom.intake.single import take_single
 
 __all__ = [
@@ -32,6 +35,9 @@ __all__ = [
     "PageRequest",
     "Parts",
     "Quarantined",
+    "Recalled",
+    "RecordSource",
+    "RobotsFetcher",
     "RobotsGate",
     "RobotsGates",
     "RobotsMode",
@@ -43,5 +49,6 @@ __all__ = [
     "describe_outcome",
     "read_local_file",
     "read_stream",
+    "recall_answer",
     "take_single",
 ]

@@ -41,6 +41,8 @@ class PageFacts:
     duration_seconds: float | None = None
     """From the first name looked up to the last byte of the body; None for a file."""
     retrieved_at: str | None = None
+    revalidated_at: str | None = None
+    """When the site said that the bytes of `retrieved_at` are still the same."""
     isolation: Isolation | None = None
     warnings: tuple[WarningCode, ...] = ()
     path: str | None = None

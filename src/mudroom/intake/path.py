@@ -11,6 +11,7 @@ nowhere else.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 from mudroom.address import AllowedUrl, judge_url, parse_url
 from mudroom.corpus import FailedRecord, PageNote, RunWriter
@@ -37,6 +38,7 @@ from mudroom.intake.arrival import (
 from mudroom.intake.exposure import list_exposed
 from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quarantined, Stored, classify_failure
 from mudroom.intake.ports import Parts
+from mudroom.intake.recall import Recalled
 from mudroom.intake.request import FileRequest, PageRequest
 from mudroom.intake.retry_after import find_retry_after
 from mudroom.intake.trail import Trail
@@ -74,10 +76,7 @@ class Intake:
             judged = await self._judge(request, trail)
             trail.enter(PageState.FETCHING)
             fetched = await self._fetch(request, judged, trail)
-            snapshot = snapshot_page(fetched, trail.facts, self._parts.clock.now())
-            prepared = await self._keep(snapshot, trail)
-            self._judge_answer(fetched)
-            arrival = receive_page(request, fetched, snapshot, prepared)
+            arrival = await self._receive(request, fetched, trail)
             return await self._read(arrival, trail, run)
         except MudroomError as error:
             return await self._end(error, trail, run)
@@ -123,7 +122,7 @@ class Intake:
         trail.add(requested_url=verdict.url.href)
         return verdict
 
-    async def _fetch(self, request: PageRequest, judged: AllowedUrl, trail: Trail) -> Fetched:
+    async def _fetch(self, request: PageRequest, judged: AllowedUrl, trail: Trail) -> Fetched | Recalled:
         fetch = FetchRequest(
             "GET",
             judged,
@@ -134,7 +133,7 @@ class Intake:
             max_body_bytes=request.max_body_bytes,
         )
         try:
-            fetched = await self._parts.fetcher.fetch(fetch)
+            answer = await self._parts.fetcher.fetch(fetch)
         except ContentRefused as error:
             trail.add(hops=error.hops, wire_bytes=error.wire_bytes)
             if request.is_reserved and error.code is Code.BODY_TOO_LARGE:
@@ -142,7 +141,10 @@ class Intake:
             raise
         except MudroomError as error:
             trail.add(hops=error.hops, wire_bytes=error.wire_bytes)
+            if error.code is Code.HTTP_STATUS and error.hops:
+                trail.add(http_status=error.hops[-1].status)
             raise
+        fetched = answer.fetched if isinstance(answer, Recalled) else answer
         trail.add(
             final_url=fetched.final.href,
             http_status=fetched.status,
@@ -151,10 +153,22 @@ class Intake:
             duration_seconds=fetched.duration_seconds,
             retry_after_seconds=find_retry_after(fetched.headers, self._parts.clock.now()),
         )
-        return fetched
+        return answer
+
+    async def _receive(self, request: PageRequest, answer: Fetched | Recalled, trail: Trail) -> Arrival:
+        """The answer ready to be read, its raw bytes in the archive before anything reads them."""
+        if isinstance(answer, Recalled):
+            _note_recalled(answer, trail)
+            self._judge_answer(answer.fetched)
+            moment = datetime.fromisoformat(answer.snapshot.envelope.fetched_at)
+            return receive_page(request, answer.fetched, moment, None)
+        snapshot = snapshot_page(answer, trail.facts, self._parts.clock.now())
+        prepared = await self._keep(snapshot, trail)
+        self._judge_answer(answer)
+        return receive_page(request, answer, snapshot.fetched_at, prepared)
 
     async def _keep(self, snapshot: SnapshotInput, trail: Trail) -> PreparedSnapshot:
-        """The raw bytes into the archive, before anything reads them."""
+        """The raw bytes into the archive."""
         prepared = await self._parts.archive.prepare(snapshot)
         trail.add(
             retrieved_at=prepared.envelope.fetched_at,
@@ -178,14 +192,16 @@ class Intake:
         )
         content = await self._parts.guests.extract(request, site=arrival.site, run_id=trail.facts.run_id)
         is_empty = not arrival.untrusted_body
-        trail.add(warnings=(*content.warnings, *((WarningCode.EMPTY_BODY,) if is_empty else ())))
+        noticed = (*content.warnings, *((WarningCode.EMPTY_BODY,) if is_empty else ()))
+        trail.add(warnings=(*trail.facts.warnings, *noticed))
         if content.needs_render:
             raise FetchFailed(Code.NEEDS_RENDER, _describe_shell(content))
         return content
 
     def _trace(self, arrival: Arrival, facts: PageFacts) -> Provenance:
-        is_late = self._parts.keep is KeepRule.ACCEPTED
-        source_ref = arrival.prepared.source_ref if is_late else facts.source_ref
+        source_ref = facts.source_ref
+        if self._parts.keep is KeepRule.ACCEPTED and arrival.prepared is not None:
+            source_ref = arrival.prepared.source_ref
         return trace_arrival(arrival, facts, self._parts.guests.isolation, source_ref)
 
     async def _screen(
@@ -203,7 +219,7 @@ class Intake:
 
     async def _keep_late(self, arrival: Arrival, trail: Trail) -> None:
         """The bytes of a document that is kept, where only those are (archive.keep = accepted)."""
-        if self._parts.keep is KeepRule.ACCEPTED:
+        if self._parts.keep is KeepRule.ACCEPTED and arrival.prepared is not None:
             await self._parts.archive.commit(arrival.prepared)
             trail.add(source_ref=arrival.prepared.source_ref)
 
@@ -268,7 +284,27 @@ class Intake:
 
 
 def _note(trail: Trail) -> PageNote:
-    return PageNote(depth=trail.facts.depth, warnings=trail.facts.warnings)
+    facts = trail.facts
+    return PageNote(
+        depth=facts.depth,
+        warnings=facts.warnings,
+        wire_bytes=facts.wire_bytes,
+        revalidated_at=facts.revalidated_at,
+    )
+
+
+def _note_recalled(answer: Recalled, trail: Trail) -> None:
+    """What is known of bytes that the archive held before: all of it stands there."""
+    envelope = answer.snapshot.envelope
+    trail.add(
+        retrieved_at=envelope.fetched_at,
+        sha256=envelope.sha256,
+        size_bytes=len(answer.snapshot.body),
+        source_ref=answer.snapshot.source_ref,
+        revalidated_at=answer.revalidated_at,
+    )
+    if answer.revalidated_at is not None:
+        trail.add(warnings=(*trail.facts.warnings, WarningCode.NOT_MODIFIED))
 
 
 def _describe_failure(outcome: Blocked | Failed, facts: PageFacts) -> FailedRecord:
@@ -289,6 +325,8 @@ def _describe_failure(outcome: Blocked | Failed, facts: PageFacts) -> FailedReco
         retrieved_at=facts.retrieved_at,
         isolation=facts.isolation,
         warnings=facts.warnings,
+        wire_bytes=facts.wire_bytes,
+        revalidated_at=facts.revalidated_at,
     )
 
 

@@ -208,3 +208,7 @@ class WarningCode(StrEnum):
     NOTHING_STORED = "NOTHING_STORED"
     UNEXPECTED_ERROR = "UNEXPECTED_ERROR"
     EMPTY_BODY = "EMPTY_BODY"
+    NOT_MODIFIED = "NOT_MODIFIED"
+    """The site said that its page is still the one that the archive holds, and that one was read again."""
+    PRIOR_UNREADABLE = "PRIOR_UNREADABLE"
+    """What the archive holds of the page from before cannot be read, so all of it was asked for."""
