@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mudroom.address import (
     EgressPolicy,
@@ -101,7 +101,13 @@ class Fetcher:
             async with await self._reach(request, chain) as response:
                 body = await response.read()
                 decoded = self._decode(request, response, body)
-                return _to_result(chain, response, body, decoded, self._now() - started)
+                return Fetched(
+                    **_describe(chain, response),
+                    body=body,
+                    decoded=decoded,
+                    wire_bytes=chain.received_bytes,
+                    duration_seconds=self._now() - started,
+                )
         except MudroomError as error:
             chain.sign(error)
             raise
@@ -116,8 +122,12 @@ class Fetcher:
         chain = self._start(request)
         try:
             async with await self._reach(request, chain) as response:
-                decoder = BodyDecoder(_codings(response.headers), self._max_decoded(request))
-                yield _to_stream(chain, response, decoder)
+                yield Streamed(
+                    **_describe(chain, response),
+                    response=response,
+                    decoder=self._decoder(request, response),
+                    earlier_bytes=chain.received_bytes - response.received_bytes,
+                )
         except MudroomError as error:
             chain.sign(error)
             raise
@@ -259,6 +269,9 @@ class Fetcher:
             raise ContentRefused(Code.DECODED_TOO_LARGE, f"the answer is larger than the {limit} bytes read")
         return body
 
+    def _decoder(self, request: FetchRequest, response: WireResponse) -> BodyDecoder:
+        return BodyDecoder(_codings(response.headers), self._max_decoded(request))
+
     def _max_decoded(self, request: FetchRequest) -> int:
         limit = request.max_decoded_bytes
         return self._options.max_decoded_bytes if limit is None else limit
@@ -280,43 +293,20 @@ def _codings(headers: Headers) -> str:
     return ",".join(value for name, value in headers if len(name) == len(_CODING) and name.lower() == _CODING)
 
 
-def _to_result(
-    chain: Chain, response: WireResponse, body: bytes, decoded: bytes, duration_seconds: float
-) -> Fetched:
-    return Fetched(
-        requested_url=chain.requested_url,
-        final=chain.current.url,
-        hops=tuple(chain.hops),
-        status=response.status,
-        reason=response.reason,
-        protocol=response.protocol,
-        headers=response.headers,
-        sent_headers=chain.sent_headers,
-        raw_header=response.raw_header,
-        body=body,
-        decoded=decoded,
-        exception=chain.hops[-1].exception,
-        wire_bytes=chain.received_bytes,
-        duration_seconds=duration_seconds,
-    )
-
-
-def _to_stream(chain: Chain, response: WireResponse, decoder: BodyDecoder) -> Streamed:
-    return Streamed(
-        requested_url=chain.requested_url,
-        final=chain.current.url,
-        hops=tuple(chain.hops),
-        status=response.status,
-        reason=response.reason,
-        protocol=response.protocol,
-        headers=response.headers,
-        sent_headers=chain.sent_headers,
-        raw_header=response.raw_header,
-        exception=chain.hops[-1].exception,
-        response=response,
-        decoder=decoder,
-        earlier_bytes=chain.received_bytes - response.received_bytes,
-    )
+def _describe(chain: Chain, response: WireResponse) -> dict[str, Any]:
+    """The fields of a `ReplyHead`."""
+    return {
+        "requested_url": chain.requested_url,
+        "final": chain.current.url,
+        "hops": tuple(chain.hops),
+        "status": response.status,
+        "reason": response.reason,
+        "protocol": response.protocol,
+        "headers": response.headers,
+        "sent_headers": chain.sent_headers,
+        "raw_header": response.raw_header,
+        "exception": chain.hops[-1].exception,
+    }
 
 
 def _merge(profile: Headers, headers: Headers) -> Headers:
