@@ -1,5 +1,6 @@
 """One URL to its bytes: redirects judged hop by hop, results bounded."""
 
+from mudroom.fetch.body import RequestBody, StreamBody
 from mudroom.fetch.conditional import (
     ContentRange,
     Validators,
@@ -20,6 +21,7 @@ from mudroom.fetch.context import (
 )
 from mudroom.fetch.events import FetchEvent
 from mudroom.fetch.fetcher import Fetcher
+from mudroom.fetch.reply import PEEK_BYTES, Reply, ReplyTimings
 from mudroom.fetch.request import (
     AcceptType,
     FetchOptions,
@@ -29,12 +31,15 @@ from mudroom.fetch.request import (
     RedirectRule,
     RedirectScope,
 )
-from mudroom.fetch.result import Fetched, Streamed
+from mudroom.fetch.result import Fetched, ReplyHead, Streamed
+from mudroom.fetch.shared_body import BodyReader, SharedBody
 from mudroom.fetch.slots import OriginSlots, Slots
 from mudroom.fetch.telling import Telling, TimedObserver, Watch, open_telling
 
 __all__ = [
+    "PEEK_BYTES",
     "AcceptType",
+    "BodyReader",
     "ContentRange",
     "FetchContext",
     "FetchEvent",
@@ -51,9 +56,15 @@ __all__ = [
     "Priority",
     "RedirectRule",
     "RedirectScope",
+    "Reply",
+    "ReplyHead",
+    "ReplyTimings",
+    "RequestBody",
     "RequestInitiator",
     "ResourceKind",
+    "SharedBody",
     "Slots",
+    "StreamBody",
     "Streamed",
     "Telling",
     "TimedObserver",

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Protocol
 from uuid import uuid4
 
 from mudroom.errors import Code, FetchFailed, MudroomError
+from mudroom.fetch.chain import Chain
 from mudroom.fetch.events import CancelledEvent, EventSink, FailedEvent, FetchEvent, FinishedEvent
 from mudroom.fetch.failures import renew
 from mudroom.fetch.reply import Reply, ReplyTimings
 from mudroom.fetch.request import FetchRequest
+from mudroom.fetch.result import ReplyHead
 from mudroom.fetch.shared_body import BodyReader
 
-__all__ = ["Caller", "CallersExchange", "describe_failure"]
+__all__ = ["Caller", "CallersExchange", "describe_end"]
 
 
 class CallersExchange(Protocol):
@@ -41,9 +44,12 @@ class Caller:
 
     __slots__ = (
         "_asked_at",
+        "_asked_url",
         "_exchange",
+        "_host",
         "_request_id",
         "_timer",
+        "_upgrades",
         "is_ended",
         "is_streaming",
         "outcome",
@@ -52,7 +58,13 @@ class Caller:
     )
 
     def __init__(
-        self, exchange: CallersExchange, request: FetchRequest, *, watch: EventSink | None, asked_at: float
+        self,
+        exchange: CallersExchange,
+        request: FetchRequest,
+        chain: Chain,
+        *,
+        watch: EventSink | None,
+        asked_at: float,
     ) -> None:
         self.is_streaming = request.is_streaming
         self.outcome: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
@@ -60,6 +72,9 @@ class Caller:
         self.watch = watch
         self.is_ended = False
         self._exchange = exchange
+        self._host = chain.current.url.host
+        self._asked_url = chain.requested_url
+        self._upgrades = tuple(chain.hops)
         self._asked_at = asked_at
         self._request_id = request.request_id
         self._timer: asyncio.TimerHandle | None = None
@@ -81,9 +96,11 @@ class Caller:
         """Where the time went so far."""
         return self._exchange.timings(self._asked_at)
 
-    def expire_at(self, moment: float, host: str) -> None:
+    def expire_at(self, moment: float) -> None:
         """Have him fail when the event loop's time comes to this."""
-        error = FetchFailed(Code.DEADLINE_EXCEEDED, f"the request to {host} was not done by its deadline")
+        error = FetchFailed(
+            Code.DEADLINE_EXCEEDED, f"the request to {self._host} was not done by its deadline"
+        )
         self._timer = asyncio.get_running_loop().call_at(moment, self.fail, error)
 
     async def answer(self) -> Reply:
@@ -94,10 +111,14 @@ class Caller:
             self.leave()
             raise
 
-    def deliver(self, reply: Reply) -> None:
-        """Give him his answer, if he still waits for it."""
-        if not self.outcome.done():
-            self.outcome.set_result(reply)
+    def deliver(self, head: ReplyHead, body: bytes | BodyReader, peek: bytes) -> None:
+        """Give him his answer, if he still waits for it, under the URL that he asked for himself."""
+        if self.outcome.done():
+            return
+        if head.requested_url != self._asked_url:
+            dialled = tuple(hop for hop in head.hops if hop.address)
+            head = replace(head, requested_url=self._asked_url, hops=self._upgrades + dialled)
+        self.outcome.set_result(Reply(head, self, body, peek))
 
     def leave(self) -> None:
         """Want no more of it. Twice, or after its end, does nothing."""
@@ -113,7 +134,7 @@ class Caller:
             self.reader.close()
             self.reader.cut_off(error)
         self.refuse(error)
-        self.end(describe_failure(error))
+        self.end(describe_end(error))
 
     def refuse(self, error: BaseException) -> None:
         """Raise an error of his own where he waits, if he still does."""
@@ -137,8 +158,10 @@ class Caller:
         self.end(FinishedEvent(received_bytes=received_bytes, duration_seconds=seconds))
 
 
-def describe_failure(error: BaseException) -> FailedEvent:
-    """A failure as observers hear of it; of one that is not ours only the type, since its text may be anything."""
+def describe_end(error: BaseException) -> FailedEvent | CancelledEvent:
+    """An end as observers hear of it; of an error that is not ours only the type, since its text may be anything."""
+    if isinstance(error, asyncio.CancelledError):
+        return CancelledEvent()
     if isinstance(error, MudroomError):
         return FailedEvent(code=error.code, message=error.message)
     return FailedEvent(code=Code.INTERNAL_ERROR, message=type(error).__name__)

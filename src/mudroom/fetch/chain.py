@@ -27,6 +27,7 @@ class Chain:
     __slots__ = (
         "_answering",
         "_earlier_bytes",
+        "_earlier_seconds",
         "_egress",
         "_first",
         "_normalized",
@@ -35,6 +36,7 @@ class Chain:
         "body",
         "current",
         "headers",
+        "hop_seconds",
         "hops",
         "listener",
         "method",
@@ -57,7 +59,9 @@ class Chain:
         self.hops: list[Hop] = []
         self._answering: WireResponse | None = None
         self._earlier_bytes = 0
-        self.spent_seconds = 0.0
+        self.spent_seconds = self._earlier_seconds = 0.0
+        self.hop_seconds = 0.0
+        """What the last hop took of it, to its headers."""
         self.scope, self.current = self._begin(request)
         self._first = self.current.url
         self.requested_url = self._normalized = self._first.normalized
@@ -80,6 +84,8 @@ class Chain:
         """Note the hop that was just made."""
         self._earlier_bytes = self.received_bytes
         self._answering = response
+        self.hop_seconds = self.spent_seconds - self._earlier_seconds
+        self._earlier_seconds = self.spent_seconds
         self.hops.append(
             Hop(
                 url=self._normalized,

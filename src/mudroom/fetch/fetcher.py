@@ -25,9 +25,13 @@ from mudroom.fetch.chain import Chain
 from mudroom.fetch.conditional import NOT_MODIFIED, PARTIAL_CONTENT, check_solicited
 from mudroom.fetch.events import EventSink
 from mudroom.fetch.redirect import is_redirect
+from mudroom.fetch.reply import Reply
 from mudroom.fetch.request import FetchOptions, FetchRequest
-from mudroom.fetch.result import Fetched, Streamed
+from mudroom.fetch.result import Fetched, ReplyHead, Streamed
+from mudroom.fetch.shared_exchange import ExchangeLimits, Walk
+from mudroom.fetch.sharing import Sharing
 from mudroom.fetch.slots import OriginSlots, Slots
+from mudroom.fetch.telling import Telling
 from mudroom.fetch.visit import Visit
 from mudroom.media import BodyDecoder, header_values, name_type, parse_content_type
 from mudroom.net import (
@@ -75,6 +79,7 @@ class Fetcher:
         clock: Clock,
         *,
         slots: Slots | None = None,
+        telling: Telling | None = None,
     ) -> None:
         check_request_headers(options.headers)
         self._transport = transport
@@ -87,6 +92,38 @@ class Fetcher:
         self._judged: dict[str, _Judged] = {}
         longest = min(options.limits.response_timeout_seconds, options.chain_timeout_seconds)
         self._limits = self._last_capped = replace(options.limits, response_timeout_seconds=longest)
+        self._telling = telling
+        self._sharing = Sharing(
+            Walk(start=self._begin, reach=self._reach, describe=_head, decoder=self._decoder),
+            ExchangeLimits(
+                peek_timeout_seconds=options.limits.response_timeout_seconds,
+                total_timeout_seconds=options.limits.total_timeout_seconds,
+            ),
+            self._now,
+        )
+
+    async def submit(self, request: FetchRequest) -> Reply:
+        """The answer to a request, which it may share with others that ask the same at the same time.
+
+        A request with `is_streaming` is answered when the beginning of the body is here, any other when all of it
+        is. Whoever is cancelled returns at once; the exchange ends when nobody wants it any more.
+        Raises: as `fetch`, and FetchFailed DEADLINE_EXCEEDED; an error of this caller's own.
+        """
+        watch = None
+        if self._telling is not None:
+            label = request.label
+            request = replace(request, request_id=label.request_id)
+            watch = self._telling.watch(label)
+        return await self._sharing.submit(request, watch)
+
+    @property
+    def in_flight(self) -> int:
+        """How many exchanges of `submit` run; when it is 0 they hold no slot, no socket and no task."""
+        return self._sharing.in_flight
+
+    async def aclose(self) -> None:
+        """End what `submit` began; its callers get CANCELLED."""
+        await self._sharing.aclose()
 
     async def fetch(self, request: FetchRequest) -> Fetched:
         """The whole answer to a request; any status is a result.
@@ -131,6 +168,10 @@ class Fetcher:
         except MudroomError as error:
             chain.sign(error)
             raise
+
+    async def _begin(self, request: FetchRequest, listener: EventSink | None) -> Chain:
+        await self._egress.refresh()
+        return self._start(request, listener)
 
     def _start(self, request: FetchRequest, listener: EventSink | None = None) -> Chain:
         check_method(request.method)
@@ -291,6 +332,10 @@ def _check_type(request: FetchRequest, response: WireResponse, host: str) -> Non
 def _codings(headers: Headers) -> str:
     """The content codings, joined; empty when there are none."""
     return ",".join(value for name, value in headers if len(name) == len(_CODING) and name.lower() == _CODING)
+
+
+def _head(chain: Chain, response: WireResponse) -> ReplyHead:
+    return ReplyHead(**_describe(chain, response))
 
 
 def _describe(chain: Chain, response: WireResponse) -> dict[str, Any]:

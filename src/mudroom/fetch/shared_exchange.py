@@ -22,17 +22,16 @@ the callers' answers: the event loop cannot let anybody in between.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto, unique
-from typing import Protocol
 
 from mudroom.errors import Code, FetchFailed, MudroomError
-from mudroom.fetch.caller import Caller, describe_failure
+from mudroom.fetch.caller import Caller, describe_end
 from mudroom.fetch.chain import Chain
 from mudroom.fetch.events import EventSink, FetchEvent, ProgressEvent
-from mudroom.fetch.reply import PEEK_BYTES, Reply, ReplyTimings
+from mudroom.fetch.reply import PEEK_BYTES, ReplyTimings
 from mudroom.fetch.request import FetchRequest
 from mudroom.fetch.result import ReplyHead
 from mudroom.fetch.shared_body import SharedBody
@@ -40,7 +39,7 @@ from mudroom.fetch.visit import Visit
 from mudroom.media import BodyDecoder
 from mudroom.net import WireResponse
 
-__all__ = ["Joining", "SharedExchange", "Walk"]
+__all__ = ["ExchangeLimits", "Joining", "SharedExchange", "Walk"]
 
 _PROGRESS_SECONDS = 0.1
 
@@ -62,24 +61,17 @@ class _Stage(Enum):
     ENDED = auto()
 
 
-class Walk(Protocol):
-    """What leads from a request to its answer: the part of a fetcher that exchanges are made of."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """The part of a fetcher that exchanges are made of: what leads from a request to its answer."""
 
-    def start(self, request: FetchRequest, listener: EventSink | None) -> Chain:
-        """The request at its first URL, judged. Raises: EgressRefused, FetchFailed INVALID_HEADER."""
-        ...
-
-    async def reach(self, request: FetchRequest, chain: Chain) -> Visit:
-        """The final answer at its headers. Raises: as `Fetcher.fetch`."""
-        ...
-
-    def head(self, chain: Chain, response: WireResponse) -> ReplyHead:
-        """What is known of the answer."""
-        ...
-
-    def decoder(self, request: FetchRequest, response: WireResponse) -> BodyDecoder:
-        """What undoes the content codings of the answer. Raises: ContentRefused."""
-        ...
+    start: Callable[[FetchRequest, EventSink | None], Awaitable[Chain]]
+    """The request at its first URL, judged. Raises: EgressRefused, FetchFailed INVALID_HEADER."""
+    reach: Callable[[FetchRequest, Chain], Awaitable[Visit]]
+    """The final answer at its headers. Raises: as `Fetcher.fetch`."""
+    describe: Callable[[Chain, WireResponse], ReplyHead]
+    decoder: Callable[[FetchRequest, WireResponse], BodyDecoder]
+    """What undoes the content codings of an answer. Raises: ContentRefused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +208,7 @@ class SharedExchange:
             raise
 
     async def _read(self, response: WireResponse) -> None:
-        self._head = head = self._walk.head(self._chain, response)
+        self._head = head = self._walk.describe(self._chain, response)
         self._headers_at = self._now()
         ends_at = asyncio.get_running_loop().time() + self._limits.total_timeout_seconds
         if self._stage is _Stage.ENDED:
@@ -235,22 +227,24 @@ class SharedExchange:
                     Code.TOTAL_TIMEOUT, f"the answer of {self._host} was not read to its end in time"
                 ) from None
 
-    async def _pieces(self, response: WireResponse) -> AsyncIterator[bytes]:
+    async def _pieces(self, response: WireResponse) -> AsyncGenerator[bytes, None]:
         """The body as its callers want it."""
         chunks = response.chunks()
-        if not self.request.decode:
-            async for chunk in chunks:
-                yield chunk
-            return
         decoder: BodyDecoder | None = None
-        async for chunk in chunks:
-            if decoder is None:
-                decoder = self._walk.decoder(self.request, response)
-            for piece in decoder.pieces(chunk):
-                if piece:
+        try:
+            async for chunk in chunks:
+                if not self.request.decode:
+                    yield chunk
+                    continue
+                if decoder is None:
+                    decoder = self._walk.decoder(self.request, response)
+                for piece in decoder.pieces(chunk):
                     yield piece
-        if decoder is not None and (rest := decoder.finish()):
-            yield rest
+            if decoder is not None:
+                decoder.finish()
+        finally:
+            if isinstance(chunks, AsyncGenerator):
+                await chunks.aclose()
 
     async def _peek(self, pieces: AsyncIterator[bytes], response: WireResponse) -> None:
         """Keep the beginning of the body; a peer that trickles it out has no more time than one that is silent."""
@@ -282,7 +276,7 @@ class SharedExchange:
         peek, rest = begun[:PEEK_BYTES], begun[PEEK_BYTES:]
         for caller in streaming:
             caller.reader = self._body.subscribe(first=(rest,) if rest else (), on_lag=caller.fail)
-            caller.deliver(Reply(head, caller, caller.reader, peek))
+            caller.deliver(head, caller.reader, peek)
         if not self._whole_callers:
             self._kept.clear()
         self._body.set_urgent(is_urgent=self._whole_callers > 0)
@@ -321,14 +315,14 @@ class SharedExchange:
         body = b"".join(kept)
         for caller in callers:
             if not caller.is_streaming and self._head is not None:
-                caller.deliver(Reply(self._head, caller, body, body[:PEEK_BYTES]))
+                caller.deliver(self._head, body, body[:PEEK_BYTES])
             caller.complete(self.wire_bytes)
 
     def _give_up(self, callers: list[Caller], error: BaseException) -> None:
         self._body.fail(error)
         for caller in callers:
             caller.refuse(error)
-            caller.end(describe_failure(error))
+            caller.end(describe_end(error))
 
 
 def _failure_of(task: asyncio.Task[None], host: str) -> BaseException | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from mudroom.errors import Code, FetchFailed
-from mudroom.fetch.caller import Caller
+from mudroom.fetch.caller import Caller, describe_end
 from mudroom.fetch.chain import Chain
 from mudroom.fetch.events import EventSink
+from mudroom.fetch.reply import Reply
 from mudroom.fetch.request import FetchRequest
 from mudroom.fetch.share_key import ShareKey, make_share_key
 from mudroom.fetch.shared_exchange import ExchangeLimits, Joining, SharedExchange, Walk
@@ -31,26 +33,23 @@ class Sharing:
         """How many exchanges run; each may hold a slot and a socket. None are left when this is 0."""
         return len(self._running)
 
-    def join(
-        self, request: FetchRequest, chain: Chain, *, watch: EventSink | None, asked_at: float
-    ) -> Caller:
-        """The request's caller, in the exchange that is the same as his, or in one of his own.
+    async def submit(self, request: FetchRequest, watch: EventSink | None) -> Reply:
+        """The answer to a request, from an exchange of its own or from one that is the same.
 
-        Nothing is awaited here: two who ask the same at the same time find each other.
-        Raises: FetchFailed CANCELLED when this was closed.
+        Shapes: `watch` is told of this request, its end included.
+
+        Raises: as `Fetcher.submit`.
         """
-        if self._is_closed:
-            raise FetchFailed(Code.CANCELLED, "the fetcher is closed")
-        key = make_share_key(request, chain)
-        exchange = None if key is None else self._open.get(key)
-        if exchange is not None:
-            caller = Caller(exchange, request, watch=watch, asked_at=asked_at)
-            if exchange.join(caller) is Joining.JOINED:
-                return caller
-        exchange = self._begin(request, chain, key)
-        caller = Caller(exchange, request, watch=watch, asked_at=asked_at)
-        exchange.join(caller)
-        return caller
+        asked_at, began_at = self._now(), asyncio.get_running_loop().time()
+        try:
+            caller = self._join(request, await self._walk.start(request, watch), watch, asked_at)
+        except BaseException as error:
+            if watch is not None:
+                watch.tell(describe_end(error))
+            raise
+        if request.deadline_seconds is not None:
+            caller.expire_at(began_at + request.deadline_seconds)
+        return await caller.answer()
 
     async def aclose(self) -> None:
         """End all that runs; its callers get CANCELLED."""
@@ -60,6 +59,24 @@ class Sharing:
             exchange.abandon()
         for exchange in running:
             await exchange.wait()
+
+    def _join(self, request: FetchRequest, chain: Chain, watch: EventSink | None, asked_at: float) -> Caller:
+        """The request's caller, in the exchange that is the same as his, or in one of his own.
+
+        Nothing is awaited here: two who ask the same at the same time find each other.
+        """
+        if self._is_closed:
+            raise FetchFailed(Code.CANCELLED, "the fetcher is closed")
+        key = make_share_key(request, chain)
+        exchange = None if key is None else self._open.get(key)
+        if exchange is not None:
+            caller = Caller(exchange, request, chain, watch=watch, asked_at=asked_at)
+            if exchange.join(caller) is Joining.JOINED:
+                return caller
+        exchange = self._begin(request, chain, key)
+        caller = Caller(exchange, request, chain, watch=watch, asked_at=asked_at)
+        exchange.join(caller)
+        return caller
 
     def _begin(self, request: FetchRequest, chain: Chain, key: ShareKey | None) -> SharedExchange:
         exchange = SharedExchange(
