@@ -102,10 +102,16 @@ class World:
     def hit_count(self, path: str) -> int:
         raise NotImplementedError
 
+    async def wait_for_hits(self, path: str, count: int) -> None:
+        raise NotImplementedError
+
     async def settle(self) -> None:
         """Return when nothing is left: no exchange, no task of one, no connection that is in use."""
-        while any(fetcher.in_flight for fetcher in self._fetchers):
+        for _ in range(100_000):
+            if not any(fetcher.in_flight for fetcher in self._fetchers):
+                return
             await asyncio.sleep(0)
+        raise AssertionError("exchanges are left")
 
 
 class PaperWorld(World):
@@ -125,6 +131,13 @@ class PaperWorld(World):
 
     def hit_count(self, path: str) -> int:
         return self.transport.dialled.count(self.url(path))
+
+    async def wait_for_hits(self, path: str, count: int) -> None:
+        for _ in range(1000):
+            if self.hit_count(path) >= count:
+                return
+            await asyncio.sleep(0)
+        raise AssertionError(f"{path} was asked {self.hit_count(path)} times")
 
     async def settle(self) -> None:
         await super().settle()
@@ -150,12 +163,15 @@ class SocketWorld(World):
             Wait(step) if isinstance(step, asyncio.Event) else Drop() if step == self.DROP else step
             for step in steps
         )
-        if Drop() in body:
-            answer["content_length"] = size + 1
+        if body and (Drop() in body or isinstance(body[-1], Wait)):
+            answer.setdefault("content_length", size + 1)
         self.site.add(Route(path=path, body=body, gate=gate, **answer))
 
     def hit_count(self, path: str) -> int:
         return self.site.hit_count(path)
+
+    async def wait_for_hits(self, path: str, count: int) -> None:
+        await self.site.wait_for_requests(count, path)
 
 
 @pytest.fixture

@@ -114,12 +114,8 @@ async def test_a_failure_comes_behind_what_was_received_even_where_a_queue_is_fu
     reader = body.subscribe()
     await fill(body)
     body.fail(LOST)
-    got = []
-    with pytest.raises(FetchFailed) as caught:
-        async for chunk in reader:
-            got.append(chunk)
-    assert len(got) == QUEUE_CHUNKS
-    assert caught.value.code is Code.CONNECTION_LOST
+    assert [await anext(reader) for _ in range(QUEUE_CHUNKS)] == [b"%d" % n for n in range(QUEUE_CHUNKS)]
+    assert (await ended_by(reader)).code is Code.CONNECTION_LOST
 
 
 async def test_each_reader_raises_an_error_of_its_own_that_does_not_grow() -> None:
@@ -200,3 +196,25 @@ async def test_a_reader_is_for_one_task_at_a_time() -> None:
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
         await first
+
+
+async def test_a_producer_that_never_pauses_gives_those_who_read_their_turn() -> None:
+    body = SharedBody("site.test")
+    body.set_urgent(is_urgent=True)
+    readers = [asyncio.create_task(rest_of(body.subscribe())) for _ in range(3)]
+    await fill(body, QUEUE_CHUNKS * 20)
+    body.finish()
+    assert [len(chunks) for chunks in await asyncio.gather(*readers)] == [QUEUE_CHUNKS * 20] * 3
+
+
+async def test_a_reader_that_is_closed_in_its_last_turns_is_not_dropped_as_well() -> None:
+    body = SharedBody("site.test")
+    body.set_urgent(is_urgent=True)
+    dropped: list[FetchFailed] = []
+    slow = body.subscribe(on_lag=dropped.append)
+    pushing = asyncio.create_task(fill(body, QUEUE_CHUNKS + 1))
+    await turn(2)
+    slow.close()
+    await pushing
+    assert dropped == []
+    assert (await ended_by(slow)).code is Code.CANCELLED

@@ -5,7 +5,7 @@
                  └─▶ queue of 32 chunks ─▶ reader
 
 The rule of lag: where a queue is full, the producer waits, and so does the peer. As soon as another reader has
-read all that it was given and asks for more, those whose queues are full have lagged: they end with
+read all that it was given and asks for more, those whose queues stay full have lagged: they end with
 CONSUMER_LAGGED, and the others go on. So a consumer that is alone is never dropped, several that are all slow
 wait for each other, and whatever a consumer does, no more than its queue is kept for it.
 
@@ -24,6 +24,8 @@ from mudroom.fetch.failures import renew
 __all__ = ["QUEUE_CHUNKS", "BodyReader", "SharedBody"]
 
 QUEUE_CHUNKS = 32
+_TURNS = 8
+"""How often the event loop goes round before a full queue counts as lag: enough for a reader of several tasks."""
 
 
 class BodyReader:
@@ -220,16 +222,29 @@ class SharedBody:
             full = [reader for reader in self._readers if reader.waiting_chunks >= self._queue_chunks]
             if not full:
                 return
-            if self._is_more_wanted() and not any(reader.holds_up for reader in full):
+            if any(reader.holds_up for reader in full) or not self._is_more_wanted():
+                await self._wait_for_change()
+            elif not await self._has_moved(full) and self._is_more_wanted():
                 for reader in full:
                     self._drop(reader)
-            else:
-                await self._wait_for_change()
+
+    async def _has_moved(self, readers: list[BodyReader]) -> bool:
+        """Whether one of them takes a chunk as soon as the event loop lets it.
+
+        Why: a producer whose bytes are all here already runs on and on; those who read had no turn yet.
+        """
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+            if any(reader.waiting_chunks < self._queue_chunks for reader in readers):
+                return True
+        return False
 
     def _is_more_wanted(self) -> bool:
         return self.is_urgent or any(reader.is_waiting for reader in self._readers)
 
     def _drop(self, reader: BodyReader) -> None:
+        if reader not in self._readers:
+            return  # closed while it was given its last turns
         self._readers.remove(reader)
         error = FetchFailed(
             Code.CONSUMER_LAGGED,
