@@ -21,6 +21,8 @@ from mudroom.fetch.context import (
 )
 from mudroom.fetch.events import FetchEvent
 from mudroom.fetch.fetcher import Fetcher
+from mudroom.fetch.file_sink import FileSink
+from mudroom.fetch.pump import Pump, Pumped, Sink
 from mudroom.fetch.reply import PEEK_BYTES, Reply, ReplyTimings
 from mudroom.fetch.request import (
     AcceptType,
@@ -49,11 +51,14 @@ __all__ = [
     "FetchRequest",
     "Fetched",
     "Fetcher",
+    "FileSink",
     "HopCheck",
     "NullContext",
     "NullObserver",
     "OriginSlots",
     "Priority",
+    "Pump",
+    "Pumped",
     "RedirectRule",
     "RedirectScope",
     "Reply",
@@ -63,6 +68,7 @@ __all__ = [
     "RequestInitiator",
     "ResourceKind",
     "SharedBody",
+    "Sink",
     "Slots",
     "StreamBody",
     "Streamed",

@@ -120,6 +120,11 @@ class Caller:
             head = replace(head, requested_url=self._asked_url, hops=self._upgrades + dialled)
         self.outcome.set_result(Reply(head, self, body, peek))
 
+    def tell(self, event: FetchEvent) -> None:
+        """Have his observer hear of something that is not his end."""
+        if self.watch is not None and not self.is_ended:
+            self.watch.tell(event)
+
     def leave(self) -> None:
         """Want no more of it. Twice, or after its end, does nothing."""
         if self.reader is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
+from mudroom.fetch.events import FetchEvent
 from mudroom.fetch.result import ReplyHead
 from mudroom.fetch.shared_body import BodyReader
 
@@ -47,6 +48,10 @@ class ReplySource(Protocol):
     @property
     def timings(self) -> ReplyTimings:
         """Where the time went so far."""
+        ...
+
+    def tell(self, event: FetchEvent) -> None:
+        """Have the request's observer hear of something."""
         ...
 
     def leave(self) -> None:
@@ -124,6 +129,10 @@ class Reply:
     def close(self) -> None:
         """Read no more of it, at once; whoever reads it in another task gets CANCELLED."""
         self._source.leave()
+
+    def tell(self, event: FetchEvent) -> None:
+        """Have the request's observer hear of something; after the end of its request it hears nothing more."""
+        self._source.tell(event)
 
     async def __aenter__(self) -> Self:
         return self

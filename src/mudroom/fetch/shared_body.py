@@ -57,6 +57,11 @@ class BodyReader:
         return self._waiter is not None and not self._queue
 
     @property
+    def has_failed(self) -> bool:
+        """Whether it ends, or has ended, with an error: the body's, its own lag, or that it was closed."""
+        return self._end is not None
+
+    @property
     def waiting_chunks(self) -> int:
         """How many chunks wait to be read."""
         return len(self._queue)
