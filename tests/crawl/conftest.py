@@ -228,6 +228,7 @@ class MemoryRun:
         )
 
     async def record_source(self, source: object) -> None:
+        del source
         raise AssertionError("a table asks for no file")
 
     async def checkpoint(self) -> None:
