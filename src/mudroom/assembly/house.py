@@ -22,7 +22,7 @@ from mudroom.clock import Clock, SystemClock
 from mudroom.corpus import FileCorpus, RunVersions, RunWriter
 from mudroom.crawl import Crawler, CrawlObserver, CrawlParts, CrawlPolicy, SilentObserver
 from mudroom.errors import FileRefused, MudroomError
-from mudroom.fetch import Fetcher, RedirectRule
+from mudroom.fetch import Fetcher, FileHstsStore, Hsts, RedirectRule
 from mudroom.intake import (
     Failed,
     FileRequest,
@@ -179,7 +179,11 @@ async def _open_network(
             build_operator_egress(settings.egress), resolver, clock, interfaces=network.interfaces
         )
         options, slots = build_fetch_options(settings), build_slots(settings)
-        yield Fetcher(transport, resolver, egress, options, clock, slots=slots), egress
+        hsts = None
+        if settings.fetch.hsts:
+            store = FileHstsStore(settings.workspace / "private" / "state" / "hsts.json", clock)
+            hsts = Hsts(await stack.enter_async_context(store), clock)
+        yield Fetcher(transport, resolver, egress, options, clock, slots=slots, hsts=hsts), egress
 
 
 @asynccontextmanager

@@ -19,9 +19,13 @@ from mudroom.fetch.context import (
     RequestInitiator,
     ResourceKind,
 )
+from mudroom.fetch.cookies import CookieJar, JarContext
 from mudroom.fetch.events import FetchEvent
 from mudroom.fetch.fetcher import Fetcher
 from mudroom.fetch.file_sink import FileSink
+from mudroom.fetch.hooks import HopHooks
+from mudroom.fetch.hsts import Hsts, HstsEntry, HstsStore, MemoryHstsStore
+from mudroom.fetch.hsts_file import FileHstsStore
 from mudroom.fetch.pump import Pump, Pumped, Sink
 from mudroom.fetch.reply import PEEK_BYTES, Reply, ReplyTimings
 from mudroom.fetch.request import (
@@ -43,6 +47,7 @@ __all__ = [
     "AcceptType",
     "BodyReader",
     "ContentRange",
+    "CookieJar",
     "FetchContext",
     "FetchEvent",
     "FetchLabel",
@@ -51,8 +56,15 @@ __all__ = [
     "FetchRequest",
     "Fetched",
     "Fetcher",
+    "FileHstsStore",
     "FileSink",
     "HopCheck",
+    "HopHooks",
+    "Hsts",
+    "HstsEntry",
+    "HstsStore",
+    "JarContext",
+    "MemoryHstsStore",
     "NullContext",
     "NullObserver",
     "OriginSlots",

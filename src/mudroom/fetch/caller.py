@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Protocol
 from uuid import uuid4
 
@@ -44,16 +43,16 @@ class Caller:
 
     __slots__ = (
         "_asked_at",
-        "_asked_url",
         "_exchange",
         "_host",
         "_request_id",
         "_timer",
-        "_upgrades",
         "is_ended",
         "is_streaming",
         "outcome",
         "reader",
+        "requested_url",
+        "upgrades",
         "watch",
     )
 
@@ -73,8 +72,8 @@ class Caller:
         self.is_ended = False
         self._exchange = exchange
         self._host = chain.current.url.host
-        self._asked_url = chain.requested_url
-        self._upgrades = tuple(chain.hops)
+        self.requested_url = chain.requested_url
+        self.upgrades = tuple(chain.hops)
         self._asked_at = asked_at
         self._request_id = request.request_id
         self._timer: asyncio.TimerHandle | None = None
@@ -112,13 +111,9 @@ class Caller:
             raise
 
     def deliver(self, head: ReplyHead, body: bytes | BodyReader, peek: bytes) -> None:
-        """Give him his answer, if he still waits for it, under the URL that he asked for himself."""
-        if self.outcome.done():
-            return
-        if head.requested_url != self._asked_url:
-            dialled = tuple(hop for hop in head.hops if hop.address)
-            head = replace(head, requested_url=self._asked_url, hops=self._upgrades + dialled)
-        self.outcome.set_result(Reply(head, self, body, peek))
+        """Give him his answer, if he still waits for it."""
+        if not self.outcome.done():
+            self.outcome.set_result(Reply(head, self, body, peek))
 
     def tell(self, event: FetchEvent) -> None:
         """Have his observer hear of something that is not his end."""

@@ -23,7 +23,9 @@ from mudroom.clock import Clock
 from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
 from mudroom.fetch.chain import Chain
 from mudroom.fetch.conditional import NOT_MODIFIED, PARTIAL_CONTENT, check_solicited
-from mudroom.fetch.events import EventSink
+from mudroom.fetch.events import EventSink, ResponseHeadersEvent, StartedEvent, WarningEvent
+from mudroom.fetch.hooks import HopHooks
+from mudroom.fetch.hsts import Hsts
 from mudroom.fetch.redirect import is_redirect
 from mudroom.fetch.reply import Reply
 from mudroom.fetch.request import FetchOptions, FetchRequest
@@ -70,7 +72,7 @@ class _Judged(NamedTuple):
 class Fetcher:
     """What everything that reads the web asks; it owns neither transport nor resolver."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts that make a fetcher, each optional one by its name
         self,
         transport: Transport,
         resolver: Resolver,
@@ -80,7 +82,13 @@ class Fetcher:
         *,
         slots: Slots | None = None,
         telling: Telling | None = None,
+        hooks: HopHooks | None = None,
+        hsts: Hsts | None = None,
     ) -> None:
+        """Shapes: without `hsts` no URL is upgraded.
+
+        Without `telling` no host hears of what `submit` does; without it or `hooks` none takes part in the hops.
+        """
         check_request_headers(options.headers)
         self._transport = transport
         self._resolver = resolver
@@ -88,13 +96,15 @@ class Fetcher:
         self._options = options
         self._now = clock.monotonic
         self._slots = slots if slots is not None else OriginSlots()
+        self._hooks: HopHooks | None = telling if hooks is None else hooks
+        self._hsts = hsts
         self._profile = options.headers
         self._judged: dict[str, _Judged] = {}
         longest = min(options.limits.response_timeout_seconds, options.chain_timeout_seconds)
         self._limits = self._last_capped = replace(options.limits, response_timeout_seconds=longest)
         self._telling = telling
         self._sharing = Sharing(
-            Walk(start=self._begin, reach=self._reach, describe=_head, decoder=self._decoder),
+            Walk(start=self._begin, reach=self._reach, describe=_head, decoder=self._decoder, sign=_sign),
             ExchangeLimits(
                 peek_timeout_seconds=options.limits.response_timeout_seconds,
                 total_timeout_seconds=options.limits.total_timeout_seconds,
@@ -125,7 +135,7 @@ class Fetcher:
         """End what `submit` began; its callers get CANCELLED."""
         await self._sharing.aclose()
 
-    async def fetch(self, request: FetchRequest) -> Fetched:
+    async def fetch(self, request: FetchRequest, *, listener: EventSink | None = None) -> Fetched:
         """The whole answer to a request; any status is a result.
 
         Raises: EgressRefused before anything refused is dialled; FetchFailed; ContentRefused for a size,
@@ -133,7 +143,7 @@ class Fetcher:
         """
         started = self._now()
         await self._egress.refresh()
-        chain = self._start(request)
+        chain = self._start(request, listener)
         try:
             async with await self._reach(request, chain) as response:
                 body = await response.read()
@@ -146,17 +156,19 @@ class Fetcher:
                     duration_seconds=self._now() - started,
                 )
         except MudroomError as error:
-            chain.sign(error)
+            _sign(chain, error)
             raise
 
     @asynccontextmanager
-    async def stream(self, request: FetchRequest) -> AsyncIterator[Streamed]:
+    async def stream(
+        self, request: FetchRequest, *, listener: EventSink | None = None
+    ) -> AsyncIterator[Streamed]:
         """The answer to a request, entered at its headers; leaving closes what was not read.
 
         Raises: as `fetch`.
         """
         await self._egress.refresh()
-        chain = self._start(request)
+        chain = self._start(request, listener)
         try:
             async with await self._reach(request, chain) as response:
                 yield Streamed(
@@ -166,7 +178,7 @@ class Fetcher:
                     earlier_bytes=chain.received_bytes - response.received_bytes,
                 )
         except MudroomError as error:
-            chain.sign(error)
+            _sign(chain, error)
             raise
 
     async def _begin(self, request: FetchRequest, listener: EventSink | None) -> Chain:
@@ -177,18 +189,22 @@ class Fetcher:
         check_method(request.method)
         if request.headers:
             check_request_headers(request.headers)
-        return Chain(request, self._egress, listener)
+        return Chain(request, self._egress, listener, self._hsts)
 
     async def _reach(self, request: FetchRequest, chain: Chain) -> Visit:
         """The final answer at its headers, redirects followed; the caller closes it."""
         while True:
             visit = await self._visit(request, chain)
             try:
+                if self._hsts is not None or self._hooks is not None:
+                    self._learn(request, chain, visit.response)
                 status = visit.response.status
                 if not is_redirect(status):
                     if status in _ASKED_FOR:
                         check_solicited(status, chain.sent_headers, chain.current.url.host)
                     _check_type(request, visit.response, chain.current.url.host)
+                    if chain.listener is not None:
+                        _tell_headers(chain.listener, chain, visit.response)
                     return visit
                 chain.follow(visit.response)
             except BaseException:
@@ -199,6 +215,10 @@ class Fetcher:
     async def _visit(self, request: FetchRequest, chain: Chain) -> Visit:
         """One hop, from its checks to its headers; its addresses are judged when nothing is waited for any more."""
         url = chain.current.url
+        if self._hooks is not None and not self._hooks.is_url_allowed(url):
+            raise EgressRefused(
+                Code.POLICY_VIOLATION, f"{url.host} is refused by a rule of this program's own"
+            )
         if request.hop_check is not None:
             await request.hop_check(url, chain.scope)
         asked = self._now()
@@ -207,6 +227,8 @@ class Fetcher:
         slot = self._slots.hold(url.origin, request.priority)
         await slot.__aenter__()
         try:
+            if chain.listener is not None:
+                chain.listener.tell(StartedEvent(url.normalized, chain.method))
             await self._egress.refresh(answer)
             addresses, exceptions = self._judge(chain, answer)
             started = self._now()
@@ -218,6 +240,16 @@ class Fetcher:
         chain.spent_seconds += self._now() - started
         chain.record(response, exceptions.get(response.address))
         return Visit(slot, exchange, response)
+
+    def _learn(self, request: FetchRequest, chain: Chain, response: WireResponse) -> None:
+        """What an answer asks to be remembered: by us that its host wants https, by the host program its cookies."""
+        url = chain.current.url
+        is_clear = self._hsts is None or self._hsts.learn(url, response.headers, request.partition)
+        if not is_clear and chain.listener is not None:
+            chain.listener.tell(WarningEvent(f"{url.host} asks for https in a way that cannot be understood"))
+        if self._hooks is not None and (cookies := header_values(response.headers, "set-cookie")):
+            self._hooks.on_cookies_received(url, request.partition, tuple(cookies))
+            chain.take_cookies(tuple(cookies))
 
     def _judge(self, chain: Chain, answer: tuple[IPAddress, ...]) -> tuple[tuple[IPAddress, ...], Exceptions]:
         """The addresses of a hop when all may be dialled, and the exceptions behind those that need one.
@@ -254,12 +286,15 @@ class Fetcher:
         self, request: FetchRequest, chain: Chain, addresses: tuple[IPAddress, ...]
     ) -> WireRequest:
         url = chain.current.url
-        chain.sent_headers = _merge(self._profile, chain.headers) if chain.headers else self._profile
+        headers = _merge(self._profile, chain.headers) if chain.headers else self._profile
+        if self._hooks is not None:
+            headers = chain.add_cookies(headers, self._hooks)
+        chain.sent_headers = headers
         return WireRequest(
             url=url,
             addresses=addresses,
             method=chain.method,
-            headers=chain.sent_headers,
+            headers=headers,
             body=chain.body,
             limits=self._limit(request, chain),
             ca_file=self._options.trust_anchors.get(url.host),
@@ -316,6 +351,25 @@ class Fetcher:
     def _max_decoded(self, request: FetchRequest) -> int:
         limit = request.max_decoded_bytes
         return self._options.max_decoded_bytes if limit is None else limit
+
+
+def _sign(chain: Chain, error: MudroomError) -> None:
+    """Have a failure tell of the hops before it; a refusal is told as one."""
+    chain.sign(error)
+    if isinstance(error, EgressRefused):
+        chain.tell_refusal(error)
+
+
+def _tell_headers(listener: EventSink, chain: Chain, response: WireResponse) -> None:
+    listener.tell(
+        ResponseHeadersEvent(
+            url=chain.current.url.normalized,
+            status=response.status,
+            headers=response.headers,
+            protocol=response.protocol,
+            address=response.address,
+        )
+    )
 
 
 def _check_type(request: FetchRequest, response: WireResponse, host: str) -> None:

@@ -24,7 +24,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, StrEnum, auto, unique
 
 from mudroom.errors import Code, FetchFailed, MudroomError
@@ -72,6 +72,8 @@ class Walk:
     describe: Callable[[Chain, WireResponse], ReplyHead]
     decoder: Callable[[FetchRequest, WireResponse], BodyDecoder]
     """What undoes the content codings of an answer. Raises: ContentRefused."""
+    sign: Callable[[Chain, MudroomError], None]
+    """Has a failure tell of the hops before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +131,7 @@ class SharedExchange:
         self._limits = limits
         self._now = now
         self._on_end = on_end
+        self._upgrades = len(chain.hops)
         self._host = chain.current.url.host
         self._callers: dict[Caller, None] = {}
         self._whole_callers = 0
@@ -204,7 +207,7 @@ class SharedExchange:
             async with visit as response:
                 await self._read(response)
         except MudroomError as error:
-            self._chain.sign(error)
+            self._walk.sign(self._chain, error)
             raise
 
     async def _read(self, response: WireResponse) -> None:
@@ -276,10 +279,17 @@ class SharedExchange:
         peek, rest = begun[:PEEK_BYTES], begun[PEEK_BYTES:]
         for caller in streaming:
             caller.reader = self._body.subscribe(first=(rest,) if rest else (), on_lag=caller.fail)
-            caller.deliver(head, caller.reader, peek)
+            caller.deliver(self._head_for(caller, head), caller.reader, peek)
         if not self._whole_callers:
             self._kept.clear()
         self._body.set_urgent(is_urgent=self._whole_callers > 0)
+
+    def _head_for(self, caller: Caller, head: ReplyHead) -> ReplyHead:
+        """The head as it is his: under the URL that he wrote, which HSTS may have turned into the one asked."""
+        if caller.requested_url == head.requested_url:
+            return head
+        hops = caller.upgrades + head.hops[self._upgrades :]
+        return replace(head, requested_url=caller.requested_url, hops=hops)
 
     async def _hand_on(self, piece: bytes) -> None:
         if self._whole_callers:
@@ -315,7 +325,7 @@ class SharedExchange:
         body = b"".join(kept)
         for caller in callers:
             if not caller.is_streaming and self._head is not None:
-                caller.deliver(self._head, body, body[:PEEK_BYTES])
+                caller.deliver(self._head_for(caller, self._head), body, body[:PEEK_BYTES])
             caller.complete(self.wire_bytes)
 
     def _give_up(self, callers: list[Caller], error: BaseException) -> None:

@@ -62,6 +62,8 @@ class FetchSettings:
     """Of all headers of an answer."""
     max_redirects: int = 20
     """Hops that `open` follows."""
+    hsts: bool = True
+    """Whether hosts that said so over https are asked over https only, in later runs too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
