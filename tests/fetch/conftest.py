@@ -8,6 +8,7 @@ import pytest
 from mudroom.address import AllowedOrigin, EgressPolicy, ExceptionScope, ParsedUrl, parse_url
 from mudroom.errors import Code, FetchFailed
 from mudroom.fetch import Fetcher, FetchOptions, FetchRequest, Slots, Telling
+from mudroom.fetch.hsts import Hsts
 from mudroom.net import CurlTransport, NetLimits, Transport
 from mudroom.testing.clocks import FixedClock
 from mudroom.testing.resolvers import ScriptedResolver
@@ -71,6 +72,7 @@ class World:
         *,
         slots: Slots | None = None,
         telling: Telling | None = None,
+        hsts: Hsts | None = None,
         limits: NetLimits | None = None,
         **options: Any,
     ) -> Fetcher:
@@ -83,6 +85,7 @@ class World:
             self.clock,
             slots=slots,
             telling=telling,
+            hsts=hsts,
         )
         self._fetchers.append(fetcher)
         return fetcher

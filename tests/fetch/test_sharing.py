@@ -20,7 +20,9 @@ from mudroom.fetch import (
     Reply,
     RequestBody,
 )
+from mudroom.fetch.hsts import Hsts, MemoryHstsStore
 from mudroom.net import NetLimits
+from mudroom.testing.transports import PaperAnswer
 
 LONG = [bytes([n]) * 8192 for n in range(20)]
 BODY = b"".join(LONG)
@@ -84,6 +86,21 @@ async def test_a_fragment_is_not_part_of_a_request(sockets: Any) -> None:
     fetcher = sockets.open()
     await asyncio.gather(*(fetcher.submit(sockets.ask(path)) for path in ("/", "/#a", "/#b")))
     assert sockets.hit_count("/") == 1
+
+
+async def test_http_and_https_of_an_armed_host_are_one_and_each_is_told_what_he_asked(paper: Any) -> None:
+    hsts = Hsts(MemoryHstsStore(), paper.clock)
+    fetcher = paper.open(hsts=hsts)
+    arms = (("Strict-Transport-Security", "max-age=600"),)
+    paper.transport.set_answers("https://site.test/", PaperAnswer(headers=arms))
+    await fetcher.submit(FetchRequest("GET", "https://site.test/"))
+    urls = ["http://site.test/", "https://site.test/", "http://site.test:80/"]
+    replies = await asyncio.gather(*(fetcher.submit(FetchRequest("GET", url)) for url in urls))
+    assert paper.transport.dialled == ("https://site.test/",) * 2
+    told = [[hop.url for hop in reply.head.hops] for reply in replies]
+    assert told == [["http://site.test/", "https://site.test/"], ["https://site.test/"], told[0]]
+    assert [reply.head.requested_url for reply in replies] == [urls[0], urls[1], urls[0]]
+    assert {reply.head.final.normalized for reply in replies} == {"https://site.test/"}
 
 
 async def check_nothing(_url: ParsedUrl, _scope: ExceptionScope) -> None:
