@@ -13,12 +13,13 @@ from mudroom.fetch import (
     PEEK_BYTES,
     Fetcher,
     FetchRequest,
-    OriginSlots,
     Priority,
     RedirectRule,
     RedirectScope,
     Reply,
     RequestBody,
+    Scheduler,
+    SchedulerOptions,
 )
 from mudroom.fetch.hsts import Hsts, MemoryHstsStore
 from mudroom.net import NetLimits
@@ -493,7 +494,7 @@ async def test_who_waits_for_a_slot_may_give_up(paper: World) -> None:
     gate = asyncio.Event()
     paper.serve("/held", b"x", gate=gate)
     paper.serve("/", b"y")
-    fetcher = paper.open(slots=OriginSlots(global_slots=1))
+    fetcher = paper.open(slots=Scheduler(SchedulerOptions(global_slots=1), paper.clock))
     [held] = start(read(fetcher, paper.ask("/held")))
     await turn()
     [waiting] = start(read(fetcher, paper.ask("/")))
@@ -510,7 +511,9 @@ async def test_a_slot_is_held_until_the_body_ends(world: World) -> None:
     world.serve("/long", *[b"x" * 65_536] * 64)
     world.serve("/", b"y")
     fetcher = world.open(
-        slots=OriginSlots(global_slots=1), limits=NetLimits(max_body_bytes=1 << 30), max_decoded_bytes=1 << 30
+        slots=Scheduler(SchedulerOptions(global_slots=1), world.clock),
+        limits=NetLimits(max_body_bytes=1 << 30),
+        max_decoded_bytes=1 << 30,
     )
     reply = await fetcher.submit(world.ask("/long", is_streaming=True))
     [waiting] = start(read(fetcher, world.ask("/")))
@@ -673,3 +676,24 @@ async def test_a_length_that_lies_is_a_failure_and_costs_no_memory(sockets: Any,
     sockets.serve("/", b"x" * 10_000, closes=True, content_length=declared)
     error = await failure(read(sockets.open(), sockets.ask("/", is_streaming=True)))
     assert error.code is Code.CONNECTION_LOST
+
+
+# ---- priority ----
+
+
+async def test_who_is_in_a_hurry_has_the_exchange_that_he_joins_start_sooner(paper: Any) -> None:
+    gate = asyncio.Event()
+    paper.serve("/held", b"x", gate=gate)
+    for path in ("/a", "/b", "/shared"):
+        paper.serve(path, b"y")
+    fetcher = paper.open(slots=Scheduler(SchedulerOptions(global_slots=1), paper.clock))
+    low = {"priority": Priority.LOW}
+    asking = start(
+        *(fetcher.submit(paper.ask(path, **low)) for path in ("/held", "/a", "/b", "/shared")),
+    )
+    await turn()
+    asking += start(fetcher.submit(paper.ask("/shared", priority=Priority.HIGH)))
+    await turn()
+    gate.set()
+    await asyncio.gather(*asking)
+    assert [url.rpartition("/")[2] for url in paper.transport.dialled] == ["held", "shared", "a", "b"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mudroom.address import EgressPolicy
 from mudroom.errors import Code, FetchFailed, MudroomError
-from mudroom.fetch import Fetcher, FetchOptions, FetchRequest, OriginSlots, Priority
+from mudroom.fetch import Fetcher, FetchOptions, FetchRequest, Priority, Scheduler, SchedulerOptions
 from mudroom.testing.clocks import FixedClock
 from mudroom.testing.resolvers import ScriptedResolver
 from mudroom.testing.transports import PaperAnswer, ScriptedTransport
@@ -65,7 +65,7 @@ class Story:
         broken = FetchFailed(Code.CONNECTION_LOST, "site.test closed the connection") if breaks_off else None
         self.gate = asyncio.Event()
         self.breaks_off = breaks_off
-        self.slots = OriginSlots(global_slots=2, origin_slots=2)
+        self.slots = Scheduler(SchedulerOptions(global_slots=2, origin_slots=2), FixedClock())
         self.transport = ScriptedTransport(
             {URL: PaperAnswer(body=tuple(steps), break_off=broken, gate=self.gate)}
         )
@@ -128,8 +128,8 @@ async def run(plans: list[Plan], chunks: list[int | None], *, breaks_off: bool) 
     assert story.transport.open_exchanges == 0
     assert asyncio.all_tasks() == before
     async with (
-        story.slots.hold("http://site.test", Priority.NORMAL),
-        story.slots.hold("http://site.test", Priority.NORMAL),
+        story.slots.hold("http://site.test", "site.test", Priority.NORMAL),
+        story.slots.hold("http://site.test", "site.test", Priority.NORMAL),
     ):
         """Both slots are free again."""
 

@@ -38,15 +38,20 @@ from mudroom.fetch.request import (
     RedirectScope,
 )
 from mudroom.fetch.result import Fetched, ReplyHead, Streamed
+from mudroom.fetch.resume import BodyVersion, Continuation, HeldBody, find_total, judge_continuation
+from mudroom.fetch.retry_after import find_retry_after
+from mudroom.fetch.scheduler import Scheduler, SchedulerOptions
 from mudroom.fetch.shared_body import BodyReader, SharedBody
-from mudroom.fetch.slots import OriginSlots, Slots
+from mudroom.fetch.slots import Slot, Slots
 from mudroom.fetch.telling import Telling, TimedObserver, Watch, open_telling
 
 __all__ = [
     "PEEK_BYTES",
     "AcceptType",
     "BodyReader",
+    "BodyVersion",
     "ContentRange",
+    "Continuation",
     "CookieJar",
     "FetchContext",
     "FetchEvent",
@@ -58,6 +63,7 @@ __all__ = [
     "Fetcher",
     "FileHstsStore",
     "FileSink",
+    "HeldBody",
     "HopCheck",
     "HopHooks",
     "Hsts",
@@ -67,7 +73,6 @@ __all__ = [
     "MemoryHstsStore",
     "NullContext",
     "NullObserver",
-    "OriginSlots",
     "Priority",
     "Pump",
     "Pumped",
@@ -79,8 +84,11 @@ __all__ = [
     "RequestBody",
     "RequestInitiator",
     "ResourceKind",
+    "Scheduler",
+    "SchedulerOptions",
     "SharedBody",
     "Sink",
+    "Slot",
     "Slots",
     "StreamBody",
     "Streamed",
@@ -91,6 +99,9 @@ __all__ = [
     "check_not_modified",
     "check_part",
     "condition_headers",
+    "find_retry_after",
+    "find_total",
+    "judge_continuation",
     "open_telling",
     "range_headers",
     "read_validators",

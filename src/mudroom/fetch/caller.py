@@ -50,6 +50,7 @@ class Caller:
         "is_ended",
         "is_streaming",
         "outcome",
+        "priority",
         "reader",
         "requested_url",
         "upgrades",
@@ -66,6 +67,7 @@ class Caller:
         asked_at: float,
     ) -> None:
         self.is_streaming = request.is_streaming
+        self.priority = request.priority
         self.outcome: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self.reader: BodyReader | None = None
         self.watch = watch

@@ -156,6 +156,7 @@ class SharedExchange:
             return Joining.TOO_LATE
         self._callers[caller] = None
         self._whole_callers += not caller.is_streaming
+        self._chain.raise_priority(caller.priority)
         if caller.watch is not None:
             self._chain.listener = self._hearers
             self._hearers.catch_up(caller.watch)
