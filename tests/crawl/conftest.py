@@ -227,6 +227,10 @@ class MemoryRun:
             facts=facts, code=failed.code, message=failed.message, retryable=False
         )
 
+    async def record_source(self, source: object) -> None:
+        del source
+        raise AssertionError("a table asks for no file")
+
     async def checkpoint(self) -> None:
         self.checkpoints += 1
 
@@ -276,6 +280,7 @@ class ScriptedRobots:
     unavailable: bool = False
     delays: Mapping[str, float] = field(default_factory=dict)
     notices: tuple[RobotsNotice, ...] = ()
+    sitemaps: tuple[str, ...] = ()
     modes: list[RobotsMode] = field(default_factory=list)
     scopes: list[object] = field(default_factory=list)
     closed: int = 0
@@ -283,7 +288,8 @@ class ScriptedRobots:
     received_bytes: int = 0
     """Each check costs a file."""
 
-    def open_gate(self, run_id: str, mode: RobotsMode) -> ScriptedRobots:
+    def open_gate(self, run_id: str, mode: RobotsMode, record: object = None) -> ScriptedRobots:
+        del record  # a table asks for no file
         assert run_id.startswith("crawl_")
         self.modes.append(mode)
         return self
@@ -297,6 +303,10 @@ class ScriptedRobots:
             raise EgressRefused(Code.ROBOTS_UNAVAILABLE, "robots.txt could not be read")
         if url.normalized in self.denied:
             raise EgressRefused(Code.ROBOTS_DENIED, "robots.txt asks robots to stay away")
+
+    async def list_sitemaps(self, _url: ParsedUrl, scope: object) -> tuple[str, ...]:
+        self.scopes.append(scope)
+        return self.sitemaps
 
     def crawl_delay_seconds(self, origin: str) -> float | None:
         return self.delays.get(origin)

@@ -447,13 +447,25 @@ async def test_a_redirect_to_a_page_already_taken_in_is_not_stored_twice(bench: 
     assert manifest["state"] == "COMPLETE"
 
 
-async def test_a_page_that_a_redirect_came_to_first_is_not_fetched_again(bench: Any) -> None:
+async def test_a_redirect_to_a_page_that_waits_leaves_it_its_own_turn(bench: Any) -> None:
     site = list_site(bench, 3)
     site[f"{A}/0"] = bench.page(redirect="/2")
     manifest = await bench.crawl(site, concurrency=1, **FAST)
     assert bench.fetched().count(f"{A}/2") == 1
-    assert [page["url"] for page in manifest["pages"]] == [f"{A}/", f"{A}/0", f"{A}/1"]
+    assert ends(manifest)[f"{A}/0"] == "DUPLICATE_PAGE"
+    assert ends(manifest)[f"{A}/2"] == "STORED"
     assert manifest["state"] == "COMPLETE"
+
+
+async def test_a_page_that_a_redirect_came_to_first_is_not_fetched_again(bench: Any) -> None:
+    site = list_site(bench, 2)
+    site[f"{A}/0"] = bench.page(redirect="/new")
+    site[f"{A}/new"] = bench.page(links=("/more",))
+    site[f"{A}/1"] = bench.page(links=("/new",))
+    site[f"{A}/more"] = bench.page()
+    manifest = await bench.crawl(site, **FAST)
+    assert bench.fetched().count(f"{A}/new") == 1
+    assert [page["url"] for page in manifest["pages"]] == [f"{A}/", f"{A}/0", f"{A}/1", f"{A}/more"]
 
 
 async def test_a_redirect_to_another_spelling_of_the_same_page_is_followed(bench: Any) -> None:

@@ -169,8 +169,18 @@ async def test_the_network_fails_the_page_with_its_own_code(failure: FetchFailed
     assert (outcome.code, outcome.retryable, outcome.message) == (failure.code, retryable, failure.message)
 
 
+@pytest.mark.parametrize("headers", [(), (("Range", "bytes=5-"), ("If-None-Match", '"a"'))])
+@pytest.mark.parametrize("status", [206, 304])
+async def test_a_part_or_none_of_a_page_is_no_page_whoever_asked(
+    status: int, headers: tuple[tuple[str, str], ...]
+) -> None:
+    house = PaperHouse({SITE: PaperAnswer(status=status, body=b"" if status == 304 else b"the second half")})
+    outcome, _ = await take(house, headers=headers)
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.retryable, outcome.facts.http_status) == (Code.HTTP_STATUS, False, status)
+
+
 STATUSES = [
-    ("unchanged-since-never", PaperAnswer(status=304), Code.HTTP_STATUS, False),
     ("missing", PaperAnswer(status=404, body=b"gone"), Code.HTTP_STATUS, False),
     ("busy", PaperAnswer(status=503, body=b"later"), Code.HTTP_STATUS, True),
     (

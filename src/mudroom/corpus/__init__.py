@@ -8,6 +8,7 @@ from mudroom.corpus.records import (
     RunSummary,
     RunVersions,
     RunWarning,
+    SourceRecord,
     StoredDocument,
     StoredPage,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "RunVersions",
     "RunWarning",
     "RunWriter",
+    "SourceRecord",
     "StoredDocument",
     "StoredPage",
     "load_schema",

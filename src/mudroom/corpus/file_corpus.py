@@ -15,7 +15,13 @@ from mudroom.corpus.file_sink import RUNS_FOLDER, FileSink
 from mudroom.corpus.files import map_faults, open_below
 from mudroom.corpus.manifest import ManifestHead, summarise_damaged
 from mudroom.corpus.naming import is_run_id, newest_first, resolve_name
-from mudroom.corpus.reading import read_manifest, read_metadata, read_run_summary, read_stored
+from mudroom.corpus.reading import (
+    read_manifest,
+    read_metadata,
+    read_run_summary,
+    read_sources,
+    read_stored,
+)
 from mudroom.corpus.recorder import RunRecorder
 from mudroom.corpus.records import RunSummary, RunVersions, StoredPage
 from mudroom.errors import Code, NotFound, StoreFailed
@@ -98,6 +104,10 @@ class FileCorpus:
     async def read_metadata(self, run_id: str, number: int) -> dict[str, Any]:
         """What is known of one page of a run."""
         return await self._do(lambda: read_metadata(self._workspace, run_id, number))
+
+    async def read_sources(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        """What a run asked for beside its pages."""
+        return await self._do(lambda: read_sources(self._workspace, run_id))
 
     async def read_document(self, run_id: str, number: int) -> StoredPage:
         """An accepted document, exactly as it was scanned."""

@@ -10,8 +10,15 @@ from typing import Any
 from mudroom.clock import Clock, SystemClock, format_time
 from mudroom.corpus.manifest import ManifestHead, read_summary
 from mudroom.corpus.naming import newest_first, resolve_name, run_not_found
-from mudroom.corpus.reading import add_rows, check_stored, count_rows, parse_record, stored_path
-from mudroom.corpus.recorder import RunRecorder, metadata_path
+from mudroom.corpus.reading import (
+    add_rows,
+    check_stored,
+    count_rows,
+    list_sources,
+    parse_record,
+    stored_path,
+)
+from mudroom.corpus.recorder import SOURCES_FILE, RunRecorder, metadata_path
 from mudroom.corpus.records import RunSummary, RunVersions, StoredPage
 from mudroom.corpus.sink import JournalName, MemorySink
 from mudroom.model import CrawlState, RunKind, format_run_id
@@ -79,6 +86,15 @@ class MemoryCorpus:
     async def read_metadata(self, run_id: str, number: int) -> dict[str, Any]:
         """What is known of one page of a run."""
         return self._read(run_id, metadata_path(number))
+
+    async def read_sources(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        """What a run asked for beside its pages."""
+        if (run := self._runs.get(run_id)) is None:
+            raise run_not_found()
+        lines = run.lines(JournalName.SOURCES)
+        return [parse_record(line) for line in lines] or list_sources(
+            run.files.get(SOURCES_FILE, b'{"sources": []}')
+        )
 
     async def read_document(self, run_id: str, number: int) -> StoredPage:
         """An accepted document, exactly as it was scanned."""

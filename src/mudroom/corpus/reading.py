@@ -16,7 +16,7 @@ from mudroom.corpus.files import map_faults, open_below, open_folder, read_file
 from mudroom.corpus.journal import JournalLeft, read_journal
 from mudroom.corpus.manifest import HEAD_BYTES, Totals, read_summary
 from mudroom.corpus.naming import is_run_id, run_not_found
-from mudroom.corpus.recorder import metadata_path
+from mudroom.corpus.recorder import SOURCES_FILE, metadata_path
 from mudroom.corpus.records import RunSummary, StoredPage
 from mudroom.corpus.sink import JournalName
 from mudroom.errors import Code, StoreFailed
@@ -26,10 +26,12 @@ __all__ = [
     "add_rows",
     "check_stored",
     "count_rows",
+    "list_sources",
     "parse_record",
     "read_manifest",
     "read_metadata",
     "read_run_summary",
+    "read_sources",
     "read_stored",
     "stored_path",
 ]
@@ -66,14 +68,39 @@ def read_manifest(workspace: Path, run_id: str) -> dict[str, Any]:
     return manifest
 
 
+def read_sources(workspace: Path, run_id: str) -> list[dict[str, Any]]:
+    """What a run asked for beside its pages; of one that has not ended, from its journal."""
+    with _run_folder(workspace, run_id) as folder:
+        journal = _read_journal(workspace, run_id, JournalName.SOURCES)
+        if journal is not None:
+            return [parse_record(line) for line in journal.lines]
+        try:
+            content = read_file(folder, SOURCES_FILE)
+        except FileNotFoundError:
+            return []  # it asked for nothing beside its pages
+    return list_sources(content)
+
+
+def list_sources(content: bytes) -> list[dict[str, Any]]:
+    """The entries of sources.json. Raises StoreFailed SNAPSHOT_CORRUPT when they are none."""
+    sources = parse_record(content).get("sources")
+    if not isinstance(sources, list) or not all(isinstance(source, dict) for source in sources):
+        raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a record of the workspace is damaged")
+    return sources
+
+
 def _read_pages_journal(workspace: Path, run_id: str) -> JournalLeft | None:
+    return _read_journal(workspace, run_id, JournalName.PAGES)
+
+
+def _read_journal(workspace: Path, run_id: str, name: JournalName) -> JournalLeft | None:
     with map_faults(workspace):
         try:
             journals = open_below(workspace, *JOURNAL_FOLDERS)
         except FileNotFoundError:
             return None
         try:
-            return read_journal(journals, journal_name(run_id, JournalName.PAGES))
+            return read_journal(journals, journal_name(run_id, name))
         finally:
             os.close(journals)
 

@@ -15,6 +15,7 @@ class JournalName(StrEnum):
 
     PAGES = "pages"
     FINDINGS = "findings"
+    SOURCES = "sources"
 
 
 class RunSink(Protocol):

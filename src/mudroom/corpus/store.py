@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from mudroom.corpus.records import FailedRecord, PageNote, RunSummary, RunWarning, StoredDocument, StoredPage
+from mudroom.corpus.records import (
+    FailedRecord,
+    PageNote,
+    RunSummary,
+    RunWarning,
+    SourceRecord,
+    StoredDocument,
+    StoredPage,
+)
 from mudroom.model import BlockedDocument, CrawlState, RunKind
 from mudroom.screen import AcceptedDocument, QuarantinedDocument
 
@@ -42,6 +50,10 @@ class RunWriter(Protocol):
 
     async def record_failed(self, failed: FailedRecord) -> None:
         """Record a page that ended before there was a document."""
+        ...
+
+    async def record_source(self, source: SourceRecord) -> None:
+        """Record what was asked for beside pages, and what came of it; each time it was asked for anew."""
         ...
 
     async def checkpoint(self) -> None:
@@ -92,6 +104,10 @@ class CorpusStore(Protocol):
 
     async def read_metadata(self, run_id: str, number: int) -> dict[str, Any]:
         """What is known of one page of a run."""
+        ...
+
+    async def read_sources(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        """What a run asked for beside its pages, in the order in which it was recorded."""
         ...
 
     async def read_document(self, run_id: str, number: int) -> StoredPage:

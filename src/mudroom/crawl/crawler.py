@@ -10,6 +10,7 @@ from mudroom.address import ExceptionScope, parse_url
 from mudroom.clock import format_time
 from mudroom.crawl.cancel import CancelToken
 from mudroom.crawl.events import CrawlEvent
+from mudroom.crawl.order import TakeOrder
 from mudroom.crawl.policy import CrawlPolicy
 from mudroom.crawl.ports import CrawlParts
 from mudroom.crawl.run import CrawlRun
@@ -34,10 +35,11 @@ class Crawler:
         initiator: Initiator = Initiator.OPERATOR,
         scope: ExceptionScope | None = None,
         cancel: CancelToken | None = None,
+        order: TakeOrder | None = None,
     ) -> dict[str, Any]:
         """The manifest of one crawl, whatever came of it.
 
-        Shapes: `scope` is None for all that the operator's own URLs may use. Where the run's own record
+        Shapes: `scope` is None for all that the operator's own URLs may use; `order` for a live crawl's. Where the run's own record
             cannot be written, the manifest says so and names no run, or one without a record.
         Raises: InvalidConfig with every fault of policy and seed, before anything is written or fetched;
             asyncio.CancelledError when the task is cancelled, after the manifest was written.
@@ -46,11 +48,13 @@ class Crawler:
         seed = _check(untrusted_seed, policy, initiator, scope or ExceptionScope.operator())
         started_at = self._parts.clock.now()
         try:
-            writer = await self._parts.corpus.begin_run(RunKind.CRAWL, seed.name, policy.describe())
+            writer = await self._parts.corpus.begin_run(
+                RunKind.CRAWL, seed.name, {**policy.describe(), **self._parts.options}
+            )
         except MudroomError as error:
             return self._build_failed(None, seed, policy, started_at, error)
         self._parts.observer.on_crawl(CrawlEvent(run_id=writer.run_id, state=CrawlState.CREATED))
-        run = CrawlRun(self._parts, policy, seed, writer, cancel or CancelToken())
+        run = CrawlRun(self._parts, policy, seed, writer, cancel or CancelToken(), order)
         try:
             await run.work()
         finally:
@@ -102,7 +106,7 @@ class Crawler:
             "kind": RunKind.CRAWL.value,
             "state": CrawlState.FAILED.value,
             "root_url": root,
-            "options": dict(policy.describe()),
+            "options": {**policy.describe(), **self._parts.options},
             "started_at": format_time(started_at),
             "finished_at": format_time(self._parts.clock.now()),
             "versions": {},

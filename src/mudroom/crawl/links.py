@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum, auto, unique
 
-from mudroom.address import EgressSource, ExceptionScope, ParsedUrl, RefusedUrl, canonical_key, judge_url
+from mudroom.address import EgressSource, ExceptionScope, ParsedUrl, RefusedUrl, judge_url
+from mudroom.crawl.ended import EndedPage
 from mudroom.crawl.frontier import Admission, Frontier, FrontierEntry
+from mudroom.crawl.keys import page_key
 from mudroom.crawl.notices import Notices
 from mudroom.crawl.reach import Reach, ReachVerdict
 from mudroom.errors import Code
-from mudroom.intake import Stored
 from mudroom.model import Initiator
 
 __all__ = ["LinkSieve", "make_entry"]
@@ -46,7 +47,7 @@ def make_entry(
     depth, parent, place = rank
     return FrontierEntry(
         url=url.normalized,
-        key=canonical_key(url),
+        key=page_key(url),
         host=url.authority,
         origin=url.origin,
         depth=depth,
@@ -78,14 +79,14 @@ class LinkSieve:
         """Hrefs and folders remembered now."""
         self.discovered = 0
 
-    def sift(self, stored: Stored, depth: int) -> None:
-        """Queue what the page links to and the crawl covers, at `depth`; count the rest."""
-        base = stored.base
+    def sift(self, page: EndedPage) -> None:
+        """Queue what the page links to and the crawl covers, one deeper; count the rest."""
+        base = page.base
         if base is None:
             return
         follows_all = self.reach.policy.follow_nofollow
-        memo = self._open_memo(base, stored.link_scope)
-        for place, (untrusted_href, is_nofollow) in enumerate(stored.links):
+        memo = self._open_memo(base, page.link_scope)
+        for place, (untrusted_href, is_nofollow) in enumerate(page.links):
             if is_nofollow and not follows_all:
                 continue
             href = untrusted_href.partition("#")[0]
@@ -93,8 +94,8 @@ class LinkSieve:
             if outcome is _KNOWN or outcome is _IGNORED or not href:
                 continue
             if outcome is None:
-                rank = (depth, stored.facts.number, place)
-                outcome = self._judge(href, base, stored.link_scope, rank)
+                rank = (page.depth + 1, page.number, place)
+                outcome = self._judge(href, base, page.link_scope, rank)
                 if outcome is not None and _is_of_folder(href):
                     memo[href] = outcome
                     self.remembered += 1
@@ -113,18 +114,19 @@ class LinkSieve:
             return verdict.url.host
         if reached is not ReachVerdict.INSIDE:
             return _IGNORED
-        entry = make_entry(verdict.url, scope, initiator=Initiator.PAGE, rank=rank)
-        match self._frontier.add(entry):
-            case Admission.QUEUED:
-                self.discovered += 1
-                self._on_queued(entry)
-            case Admission.FULL:
-                self.discovered += 1
-                self._notices.count_dropped()
-                return None
-            case Admission.KNOWN:
-                pass
-        return _KNOWN
+        return None if self.admit(verdict.url, scope, rank) is Admission.FULL else _KNOWN
+
+    def admit(self, url: ParsedUrl, scope: ExceptionScope, rank: tuple[int, int, int]) -> Admission:
+        """What became of a URL that was judged and is within reach; counted, and told when it was queued."""
+        entry = make_entry(url, scope, initiator=Initiator.PAGE, rank=rank)
+        admission = self._frontier.add(entry)
+        if admission is Admission.QUEUED:
+            self.discovered += 1
+            self._on_queued(entry)
+        elif admission is Admission.FULL:
+            self.discovered += 1
+            self._notices.count_dropped()
+        return admission
 
     def _count(self, outcome: Code | str) -> None:
         if isinstance(outcome, Code):

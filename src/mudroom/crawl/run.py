@@ -1,9 +1,9 @@
 """One crawl from its seed to its end: a loop that starts pages, waits, and takes in what came back.
 
-    frontier ─▶ budgets ─▶ manners ─▶ intake (at most `concurrency` at a time) ─▶ links ─▶ frontier
+    frontier ─▶ budgets ─▶ manners ─▶ intake (at most `concurrency` at a time) ─▶ line ─▶ links ─▶ frontier
 
 A page is a task only while it is on its way in; of a page that has ended nothing is kept here but counts
-and keys. The loop sleeps until a page ends, a host may be asked again, the time is up or somebody cancels.
+and keys, and its links until those of all pages before it have entered the frontier. The loop sleeps until a page ends, a host may be asked again, the time is up or somebody cancels.
 """
 
 from __future__ import annotations
@@ -15,23 +15,30 @@ from typing import Any
 from mudroom.address import ParsedUrl, parse_url
 from mudroom.budget import ByteBudget, Reservation
 from mudroom.corpus import FailedRecord, RunWriter
+from mudroom.crawl.aside import run_aside
 from mudroom.crawl.attempt import Attempt
 from mudroom.crawl.cancel import CancelToken
+from mudroom.crawl.discovery import SiteDiscovery
+from mudroom.crawl.ended import EndedPage
 from mudroom.crawl.events import CrawlEvent
 from mudroom.crawl.faults import describe_fault
 from mudroom.crawl.frontier import Frontier, FrontierEntry
 from mudroom.crawl.links import LinkSieve
 from mudroom.crawl.manners import HostManners
+from mudroom.crawl.memory_frontier import MemoryFrontier
 from mudroom.crawl.notices import Notices
-from mudroom.crawl.policy import CrawlPolicy
+from mudroom.crawl.order import LiveOrder, TakeOrder
+from mudroom.crawl.policy import CrawlPolicy, Discovery
 from mudroom.crawl.ports import CrawlParts
 from mudroom.crawl.reach import Reach
-from mudroom.crawl.seed import Seed, find_root
+from mudroom.crawl.reorder import ReorderBuffer
+from mudroom.crawl.seed import Seed, find_root, find_start
+from mudroom.crawl.sitemap_visits import SitemapVisitor
 from mudroom.crawl.tally import Stop, Tally
 from mudroom.crawl.timer import Timer
 from mudroom.crawl.visits import VisitPlanner
 from mudroom.errors import Code, StoreFailed
-from mudroom.intake import Failed, Outcome, PageEvent, PageFacts, Stored
+from mudroom.intake import Failed, Outcome, PageEvent, PageFacts
 from mudroom.model import CrawlState, PageState, WarningCode
 
 __all__ = ["CrawlRun"]
@@ -44,6 +51,8 @@ _REFUSALS = frozenset({429, 503})
 _CHECKPOINT_SECONDS = 10.0
 _STORE_FAILURES_IN_A_ROW = 3
 """Pages that could not be written, after which no more are fetched."""
+_MAX_HELD_LINKS = 100_000
+"""Links of pages that have ended and wait for one before them; then no further page is started. 20 MB."""
 _ABORTS = frozenset({Stop.TIME, Stop.CANCELLED})
 
 
@@ -51,15 +60,23 @@ class CrawlRun:
     """The state of one crawl. `work` does it, `finish` gives its manifest; each is called once."""
 
     def __init__(
-        self, parts: CrawlParts, policy: CrawlPolicy, seed: Seed, writer: RunWriter, cancel: CancelToken
+        self,
+        parts: CrawlParts,
+        policy: CrawlPolicy,
+        seed: Seed,
+        writer: RunWriter,
+        cancel: CancelToken,
+        order: TakeOrder | None = None,
     ) -> None:
         self._parts = parts
         self._policy = policy
         self._seed = seed
         self._writer = writer
         self._cancel = cancel
-        self._robots = parts.robots.open_gate(writer.run_id, policy.robots)
-        self._frontier = Frontier(policy.frontier_cap)
+        self._robots = parts.robots.open_gate(writer.run_id, policy.robots, writer.record_source)
+        self._order = order or LiveOrder()
+        self._frontier: Frontier = MemoryFrontier(policy.frontier_cap)
+        self._line: ReorderBuffer[EndedPage] = ReorderBuffer()
         self._manners = HostManners(policy.concurrency, policy.per_host_concurrency)
         self._budget = ByteBudget(
             max_total_bytes=policy.max_total_bytes, max_page_bytes=policy.max_page_bytes
@@ -73,8 +90,19 @@ class CrawlRun:
             policy,
             seed.url.origin,
             frontier=self._frontier,
+            line=self._line,
             manners=self._manners,
             robots=self._robots,
+            is_live=self._order.is_live,
+        )
+        self._visitor = SitemapVisitor(
+            parts=parts,
+            policy=policy,
+            writer=writer,
+            robots=self._robots,
+            manners=self._manners,
+            budget=self._budget,
+            choose_delay=self._planner.choose_delay,
         )
         self._in_flight: dict[asyncio.Task[Outcome], Attempt] = {}
         self._wake = asyncio.Event()
@@ -106,6 +134,9 @@ class CrawlRun:
             self._start_pages()
             pause = self._find_pause()
             if not self._in_flight and pause is None:
+                if self._tally.stop is None and self._order.pass_over():
+                    continue
+                self._tally.stop = self._tally.stop or self._order.stop
                 return
             self._pause.set(pause)
             await self._wake.wait()
@@ -121,7 +152,7 @@ class CrawlRun:
         self._charge_robots()
         now = self._parts.clock.monotonic()
         while self._tally.stop is None and len(self._in_flight) < self._policy.concurrency:
-            if not self._frontier:
+            if not self._frontier or self._line.weight > _MAX_HELD_LINKS:
                 return
             if self._tally.attempted >= self._policy.max_pages:
                 self._tally.stop = Stop.PAGES
@@ -129,7 +160,7 @@ class CrawlRun:
             reservation = self._reserve()
             if reservation is None:
                 return
-            entry = self._frontier.take(lambda host: self._manners.count_open(host, now))
+            entry = self._order.take(self._frontier, lambda host: self._manners.count_open(host, now))
             if entry is None:
                 reservation.settle(0)
                 return
@@ -153,7 +184,8 @@ class CrawlRun:
         return reservation
 
     def _start(self, entry: FrontierEntry, reservation: Reservation, now: float) -> None:
-        attempt = Attempt(entry=entry, number=self._writer.next_number(), reservation=reservation)
+        attempt = Attempt(entry=entry, number=entry.number, reservation=reservation)
+        self._line.join(entry.number)
         self._manners.begin(entry.host, now, self._planner.choose_delay(entry.origin))
         self._tally.attempted += 1
         request = self._planner.plan(attempt, self._sieve.reach)
@@ -168,7 +200,7 @@ class CrawlRun:
 
     def _find_pause(self) -> float | None:
         """How long until a host may be asked again, where only that keeps pages from being started."""
-        if self._tally.stop is not None or not self._frontier:
+        if self._tally.stop is not None or not self._frontier or not self._order.is_live:
             return None
         if len(self._in_flight) >= self._policy.concurrency:
             return None
@@ -199,30 +231,52 @@ class CrawlRun:
             if error is not None:
                 await self._record_fault(attempt, error)
             else:
-                self._take_in(attempt, task.result())
+                self._note_outcome(attempt, task.result())
+        for page in self._line.take_ready():
+            self._frontier.release(page.number)
+            await self._follow(page)
+            self._tell(CrawlState.RUNNING)
 
-    def _take_in(self, attempt: Attempt, outcome: Outcome) -> None:
+    def _note_outcome(self, attempt: Attempt, outcome: Outcome) -> None:
+        """What counts at once, whatever other pages are on their way."""
         attempt.reservation.settle(outcome.facts.wire_bytes)
         self._tally.count(outcome, is_seed=attempt.is_seed)
         self._mind_host(attempt, outcome.facts)
-        if isinstance(outcome, Stored):
-            self._follow(attempt, outcome)
-        elif isinstance(outcome, Failed) and outcome.code is Code.CRAWL_LIMIT_REACHED:
+        is_limit = isinstance(outcome, Failed) and outcome.code is Code.CRAWL_LIMIT_REACHED
+        if is_limit and self._order.is_live:  # a recorded crawl ends where its record does
             self._tally.stop = self._tally.stop or Stop.BYTES
         if self._tally.store_failures >= _STORE_FAILURES_IN_A_ROW:
             self._end_for_store()
-        self._tell(CrawlState.RUNNING)
+        self._line.end(EndedPage.of(outcome))
 
-    def _follow(self, attempt: Attempt, stored: Stored) -> None:
-        # Where the redirects led, which policy allowed; never where a page says its links begin.
-        final = parse_url(stored.facts.final_url or "") if attempt.is_seed else None
-        if final is not None:
-            self._move_root(final)
-        if attempt.entry.depth < self._policy.max_depth:
-            self._sieve.sift(stored, attempt.entry.depth + 1)
+    async def _follow(self, page: EndedPage) -> None:
+        if page.number == 1:
+            self._move_root(page)
+            await self._discover(page)
+        if page.depth < self._policy.max_depth and self._policy.discovery is not Discovery.SITEMAP:
+            self._sieve.sift(page)
 
-    def _move_root(self, final: ParsedUrl) -> None:
-        root = find_root(self._seed.url, final)
+    async def _discover(self, seed_page: EndedPage) -> None:
+        """Read the site's sitemaps, unless the crawl is stopped meanwhile; nothing else is on its way now."""
+        if self._parts.sitemaps is None or self._tally.stop is not None:
+            return
+        self._charge_robots()
+        start = find_start(self._seed, self._sieve.reach.root, seed_page.hops)
+        discovery = SiteDiscovery(self._policy, self._visitor, self._sieve, self._notices, start)
+        error = await run_aside(
+            discovery.read_all(), self._wake, lambda: self._cancel.is_cancelled or self._deadline.is_over
+        )
+        if error is not None:
+            _log.error("%s sitemaps: unexpected %s", self._writer.run_id, describe_fault(error))
+            told = f"sitemaps were given up: {type(error).__name__}"
+            self._notices.add(WarningCode.UNEXPECTED_ERROR, self._seed.name, told)
+        if self._deadline.is_over:
+            self._tally.stop = Stop.TIME
+
+    def _move_root(self, seed_page: EndedPage) -> None:
+        """Root the crawl where the seed's redirects led, which policy allowed; never where a page says."""
+        final = parse_url(seed_page.final_url or "")
+        root = self._seed.url if final is None else find_root(self._seed.url, final)
         if root == self._seed.url:
             return
         discovered = self._sieve.discovered
@@ -254,6 +308,7 @@ class CrawlRun:
         )
         attempt.reservation.settle(attempt.reservation.limit_bytes)
         await self._record_failed(attempt, Code.INTERNAL_ERROR, "mudroom failed on this page")
+        self._line.end(EndedPage(number=attempt.number, depth=attempt.entry.depth))
 
     async def _record_failed(self, attempt: Attempt, code: Code, message: str) -> None:
         self._tally.count_fault(code, is_seed=attempt.is_seed)

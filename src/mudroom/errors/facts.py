@@ -79,11 +79,17 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         Code.TOTAL_TIMEOUT: CodeFacts(
             Reason.NETWORK, True, "Raise fetch.total_timeout_seconds if the body is honestly that slow."
         ),
+        Code.DEADLINE_EXCEEDED: CodeFacts(
+            Reason.NETWORK, True, "Give the request a later deadline, or ask when less waits before it."
+        ),
         Code.CONNECTION_LOST: CodeFacts(Reason.NETWORK, True, _AGAIN),
         Code.PROTOCOL_ERROR: CodeFacts(
             Reason.NETWORK, False, "The peer does not speak HTTP as it must; nothing was kept."
         ),
         Code.HEADERS_TOO_LARGE: CodeFacts(Reason.NETWORK, False, "The peer sent more headers than are read."),
+        Code.CONSUMER_LAGGED: CodeFacts(
+            Reason.LIMIT, True, "Read the body as fast as those who share it, or ask for it alone."
+        ),
         Code.INVALID_HEADER: CodeFacts(
             Reason.CONFIGURATION,
             False,
@@ -170,6 +176,11 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         ),
         Code.STORE_UNAVAILABLE: CodeFacts(
             Reason.STORE, True, "Check that the workspace can be read and written."
+        ),
+        Code.SNAPSHOT_HISTORY_FULL: CodeFacts(
+            Reason.STORE,
+            False,
+            "Prune the older records of this URL, or raise archive.max_records_per_source.",
         ),
         Code.ARCHIVE_FULL: CodeFacts(
             Reason.STORE,

@@ -1,5 +1,14 @@
 """One URL to its bytes: redirects judged hop by hop, results bounded."""
 
+from mudroom.fetch.conditional import (
+    ContentRange,
+    Validators,
+    check_not_modified,
+    check_part,
+    condition_headers,
+    range_headers,
+    read_validators,
+)
 from mudroom.fetch.context import (
     FetchContext,
     FetchLabel,
@@ -9,8 +18,12 @@ from mudroom.fetch.context import (
     RequestInitiator,
     ResourceKind,
 )
+from mudroom.fetch.cookies import CookieJar, JarContext
 from mudroom.fetch.events import FetchEvent
 from mudroom.fetch.fetcher import Fetcher
+from mudroom.fetch.hooks import HopHooks
+from mudroom.fetch.hsts import Hsts, HstsEntry, HstsStore, MemoryHstsStore
+from mudroom.fetch.hsts_file import FileHstsStore
 from mudroom.fetch.request import (
     AcceptType,
     FetchOptions,
@@ -22,12 +35,16 @@ from mudroom.fetch.request import (
 )
 from mudroom.fetch.result import Fetched, Streamed
 from mudroom.fetch.resume import Continuation, HeldBody, Validators, find_total, judge_continuation
-from mudroom.fetch.slots import OriginSlots, Slots
+from mudroom.fetch.retry_after import find_retry_after
+from mudroom.fetch.scheduler import Scheduler, SchedulerOptions
+from mudroom.fetch.slots import OriginSlots, Slot, Slots
 from mudroom.fetch.telling import Telling, TimedObserver, Watch, open_telling
 
 __all__ = [
     "AcceptType",
+    "ContentRange",
     "Continuation",
+    "CookieJar",
     "FetchContext",
     "FetchEvent",
     "FetchLabel",
@@ -36,23 +53,38 @@ __all__ = [
     "FetchRequest",
     "Fetched",
     "Fetcher",
+    "FileHstsStore",
     "HeldBody",
     "HopCheck",
+    "HopHooks",
+    "Hsts",
+    "HstsEntry",
+    "HstsStore",
+    "JarContext",
+    "MemoryHstsStore",
     "NullContext",
     "NullObserver",
-    "OriginSlots",
     "Priority",
     "RedirectRule",
     "RedirectScope",
     "RequestInitiator",
     "ResourceKind",
+    "Scheduler",
+    "SchedulerOptions",
+    "Slot",
     "Slots",
     "Streamed",
     "Telling",
     "TimedObserver",
     "Validators",
     "Watch",
+    "check_not_modified",
+    "check_part",
+    "condition_headers",
+    "find_retry_after",
     "find_total",
     "judge_continuation",
     "open_telling",
+    "range_headers",
+    "read_validators",
 ]

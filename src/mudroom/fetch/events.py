@@ -11,6 +11,7 @@ Requests that share one exchange each have events of their own; the exchange has
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from mudroom.errors import Code
 from mudroom.net import Headers
@@ -18,6 +19,7 @@ from mudroom.net import Headers
 __all__ = [
     "BlockedEvent",
     "CancelledEvent",
+    "EventSink",
     "FailedEvent",
     "FetchEvent",
     "FinishedEvent",
@@ -123,3 +125,11 @@ FetchEvent = (
     | IoEvent
     | BlockedEvent
 )
+
+
+class EventSink(Protocol):
+    """Where what happens to a request is told; one or many may hear it, and nothing that they do comes back."""
+
+    def tell(self, event: FetchEvent) -> None:
+        """Have an event heard. Raises: nothing."""
+        ...

@@ -8,6 +8,7 @@ from enum import IntEnum, StrEnum, unique
 from types import MappingProxyType
 
 from mudroom.address import AllowedUrl, ExceptionScope, ParsedUrl
+from mudroom.fetch.body import RequestBody
 from mudroom.fetch.context import RequestInitiator, ResourceKind
 from mudroom.net import Headers, NetLimits
 
@@ -71,8 +72,12 @@ class FetchRequest:
     """As written, or the verdict on it; under another policy than the fetcher's it is judged anew."""
     _: KW_ONLY
     headers: Headers = ()
-    body: bytes = b""
+    body: bytes | RequestBody = b""
     priority: Priority = Priority.NORMAL
+    is_streaming: bool = False
+    """Whether `submit` answers as soon as the beginning of the body is here, or when all of it is."""
+    decode: bool = True
+    """Whether `submit` gives the body without its content codings, or as received."""
     max_body_bytes: int | None = None
     """Of all bodies on the way as received, those of redirects included."""
     max_decoded_bytes: int | None = None

@@ -199,8 +199,15 @@ class BodyDecoder:
 
     def feed(self, chunk: bytes) -> bytes:
         """What one more chunk of the body decodes to; may be empty."""
+        return b"".join(self.pieces(chunk))
+
+    def pieces(self, chunk: bytes) -> Iterator[bytes]:
+        """What one more chunk decodes to, in pieces of which none is much larger than 128 KiB or the chunk.
+
+        To be read to its end before the next chunk.
+        """
         try:
-            return b"".join(self._run(0, chunk))
+            yield from self._run(0, chunk)
         except (zlib.error, brotli.error, zstd.ZstdError, ValueError, EOFError) as error:
             raise _failed() from error
 

@@ -270,6 +270,8 @@ class Exchange:
         handle.owner = self
         self._handles.append(handle)
         request = self._request
+        if not isinstance(request.body, bytes):
+            raise TypeError("this transport sends a body that is bytes")
         handle.prepare(
             request.url,
             address,
