@@ -200,10 +200,11 @@ async def _open_network(
         if settings.fetch.hsts:
             store = FileHstsStore(settings.workspace / "private" / "state" / "hsts.json", clock)
             hsts = Hsts(await stack.enter_async_context(store), clock)
-        yield (
-            Fetcher(transport, resolver, egress, options, clock, slots=slots, hooks=telling, hsts=hsts),
-            egress,
+        fetcher = Fetcher(
+            transport, resolver, egress, options, clock, slots=slots, telling=telling, hsts=hsts
         )
+        stack.push_async_callback(fetcher.aclose)
+        yield fetcher, egress
 
 
 @asynccontextmanager
