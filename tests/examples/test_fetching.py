@@ -24,7 +24,7 @@ EXPECTED = {
 @pytest.mark.parametrize("name", EXPECTED)
 def test_an_example_does_what_it_says(name: str) -> None:
     environment = os.environ | {"PYTHONPATH": str(Path(mudroom.__file__).parents[1])}
-    command = [sys.executable, "-X", "dev", "-W", "error", str(FOLDER / f"{name}.py")]
+    command = [sys.executable, "-W", "error", str(FOLDER / f"{name}.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=60)
     assert (done.returncode, done.stderr, done.stdout.splitlines()) == (0, "", EXPECTED[name])
 

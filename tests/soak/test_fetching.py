@@ -220,7 +220,7 @@ EVERY_END = {
 
 async def test_of_three_hundred_requests_nothing_is_left() -> None:
     came = await soak(300, at_once=60, seed=7)
-    assert came["whole"] > 100
+    assert came["whole"] > 50
     assert came.keys() - {Code.CONSUMER_LAGGED.value} >= {"whole", "cancelled", Code.BODY_TOO_LARGE.value}
 
 
