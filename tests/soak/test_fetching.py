@@ -14,7 +14,7 @@ import threading
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -62,12 +62,12 @@ def answer(seen: SeenRequest) -> Route:  # noqa: PLR0911 - a route for each fate
     _, fate, number = seen.path.split("/")
     chance = random.Random(f"{fate}{number}")  # noqa: S311 - it has to come again
     delay = Delay(chance.random() * 0.02)
-    large: tuple[Step, ...] = tuple(bytes([index % 256]) * (LARGE // 20) for index in range(20))
+    large: tuple[Step, ...] = tuple(bytes([index]) * (LARGE // 100) for index in range(100))
     match fate:
         case "plain":
             return Route(path="", body=(delay, b"x" * chance.randrange(20_000)), framing=Framing.CHUNKED)
         case "large":
-            return Route(path="", body=(*large[:10], delay, *large[10:]), framing=Framing.CHUNKED)
+            return Route(path="", body=(*large[:50], delay, *large[50:]), framing=Framing.CHUNKED)
         case "endless":
             return Route(path="", body=(Endless(),), framing=Framing.CHUNKED)
         case "drop":
@@ -111,35 +111,45 @@ class Rounds:
         self.came: Counter[str] = Counter()
 
     async def run(self, count: int, at_once: int) -> None:
-        numbers = iter(range(count))
+        numbers = iter(range(0, count, 4))
 
         async def work() -> None:
             for number in numbers:
-                await self._call(number)
+                await asyncio.gather(*(self._call(*one) for one in self._draw(number)))
 
-        await asyncio.gather(*(work() for _ in range(at_once)))
+        await asyncio.gather(*(work() for _ in range(at_once // 4)))
 
-    async def _call(self, number: int) -> None:
-        """One request; what it came to is counted, and nothing but a code or a body may come."""
+    def _draw(self, number: int) -> list[tuple[FetchRequest, str]]:
+        """Four requests: of all kinds, or to the same large body, which one of them is slow to read."""
+        if self._random.random() < 0.1:
+            request = replace(self._make("large", number), is_streaming=True, deadline_seconds=None)
+            return [(request, manner) for manner in ("all", "all", "all", "lag")]
+        # Of numbers that come again soon after, requests share what is under way.
+        shared = [number if self._random.random() < 0.5 else number + more for more in range(4)]
+        return [
+            (self._make(self._random.choice(FATES), one), self._random.choice(("all", "all", "peek", "lag")))
+            for one in shared
+        ]
+
+    def _make(self, fate: str, number: int) -> FetchRequest:
         chance = self._random
-        fate = chance.choice(FATES)
-        # A number that comes again soon after: such requests share what is under way.
-        shared = number // 3 if chance.random() < 0.5 else number
-        url = f"http://{HOSTS[shared % len(HOSTS)]}:{self._port}/{fate}/{shared}"
-        request = FetchRequest(
+        return FetchRequest(
             "GET",
-            url,
+            f"http://{HOSTS[number % len(HOSTS)]}:{self._port}/{fate}/{number}",
             priority=chance.choice(list(Priority)),
             initiator_scope=ExceptionScope.operator(),
             is_streaming=chance.random() < 0.4,
             max_body_bytes=1_000_000,
             max_decoded_bytes=1_000_000,
             deadline_seconds=chance.choice((None, None, 20.0, 0.05)),
-            reference=f"tab {shared % 7}",
+            reference=f"tab {number % 7}",
         )
-        task = asyncio.ensure_future(self._read(request, chance.choice(("all", "all", "peek", "lag"))))
-        if chance.random() < 0.15:
-            asyncio.get_running_loop().call_later(chance.random() * 0.03, task.cancel)
+
+    async def _call(self, request: FetchRequest, manner: str) -> None:
+        """One request; what it came to is counted, and nothing but a code or a body may come."""
+        task = asyncio.ensure_future(self._read(request, manner))
+        if self._random.random() < 0.15:
+            asyncio.get_running_loop().call_later(self._random.random() * 0.03, task.cancel)
         try:
             self.came[await task] += 1
         except MudroomError as error:
@@ -156,7 +166,7 @@ class Rounds:
             async for chunk in reply.chunks():
                 size += len(chunk)
                 if manner == "lag":
-                    await asyncio.sleep(0.002)
+                    await asyncio.sleep(0.005)
             if reply.status == 200 and "/large/" in str(request.url):
                 assert size == LARGE, "a body that ended well was not whole"
             return "whole"
@@ -215,18 +225,19 @@ EVERY_END = {
     Code.REDIRECT_LOOP.value,
     Code.DENIED_ADDRESS.value,
     Code.DEADLINE_EXCEEDED.value,
+    Code.CONSUMER_LAGGED.value,
 }
 
 
 async def test_of_three_hundred_requests_nothing_is_left() -> None:
     came = await soak(300, at_once=60, seed=7)
     assert came["whole"] > 50
-    assert came.keys() - {Code.CONSUMER_LAGGED.value} >= {"whole", "cancelled", Code.BODY_TOO_LARGE.value}
+    assert came.keys() >= {"whole", "cancelled", Code.BODY_TOO_LARGE.value}
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 async def test_of_ten_thousand_requests_to_fifty_hosts_nothing_is_left() -> None:
     came = await soak(10_000, at_once=400, seed=11)
-    assert came["whole"] > 4_000
+    assert came["whole"] > 2_500
     assert came.keys() >= EVERY_END
