@@ -47,8 +47,9 @@ class _Wish:
 
 def parse_age(
     ctx: click.Context | None, param: click.Parameter | None, value: str | None
-) -> timedelta | None:  # noqa: ARG001 - click's signature
+) -> timedelta | None:
     """A number of hours, days, weeks or years: 12h, 30d, 8w, 1y. Raises click.BadParameter."""
+    del ctx, param
     if value is None:
         return None
     match = _AGE.fullmatch(value)

@@ -115,10 +115,15 @@ class _Compaction:
         if target is not None:
             self._folder.release(target)
 
+    def _begin(self) -> OpenSegment:
+        self._target = self._folder.new_segment()
+        self._reclaimed.freed_bytes -= self._target.file.end
+        return self._target
+
     def _move_all(self, file: SegmentFile, row: SegmentRow) -> None:
         old_id = derive_record_id("warcinfo", row.name)
         for span in self._folder.index.rows_of_segment(row.id):
-            target = self._target = self._target or self._folder.new_segment()
+            target = self._target or self._begin()
             data = move_span(
                 os.pread(file.descriptor, span.length, span.offset),
                 max_content_bytes=span.content_bytes + HEADER_ROOM_BYTES,
