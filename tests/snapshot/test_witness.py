@@ -143,7 +143,7 @@ _AS_NOBODY = """
 
 async def test_an_unreadable_segment_is_compared_and_not_verified() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o777)  # another user has to make an archive in it
+        await asyncio.to_thread(Path(folder).chmod, 0o777)  # another user has to make an archive in it
         where = Path(__file__).parents[2]
         process = await asyncio.create_subprocess_exec(
             sys.executable,

@@ -52,6 +52,7 @@ def reclaim(folder: ArchiveFolder, options: SnapshotOptions) -> Reclaimed:
     reclaimed = Reclaimed()
     compaction = _Compaction(folder, options, reclaimed)
     segments = [row for row in folder.index.segments().values() if row.dead_bytes]
+    _forget_removed(folder)
     try:
         for row in sorted(segments, key=lambda one: one.end - one.dead_bytes):
             if row.is_damaged:
@@ -62,6 +63,13 @@ def reclaim(folder: ArchiveFolder, options: SnapshotOptions) -> Reclaimed:
         compaction.close()
     reclaimed.freed_bytes = max(0, reclaimed.freed_bytes)
     return reclaimed
+
+
+def _forget_removed(folder: ArchiveFolder) -> None:
+    """Forget the segments whose file is gone and in which no record lies; a kill came between the two."""
+    known = folder.index.segments()
+    for name in set(known).difference(folder.segment_names()):
+        folder.index.drop_empty(name)
 
 
 def report_of(tally: PruneTally, reclaimed: Reclaimed, *, is_dry_run: bool = False) -> PruneReport:
