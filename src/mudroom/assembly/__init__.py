@@ -2,6 +2,7 @@
 
 from mudroom.assembly.build import build_egress, build_reading_corpus
 from mudroom.assembly.fetching import Fetcher
+from mudroom.assembly.build import build_archive, build_egress, build_reading_corpus, rebuild_archive
 from mudroom.assembly.house import House, Network, fail_without_run, open_fetcher, open_house
 from mudroom.assembly.machine import Check, CheckState, examine_machine
 from mudroom.assembly.study import Study, open_study
@@ -13,6 +14,7 @@ __all__ = [
     "House",
     "Network",
     "Study",
+    "build_archive",
     "build_egress",
     "build_reading_corpus",
     "examine_machine",
@@ -20,4 +22,5 @@ __all__ = [
     "open_fetcher",
     "open_house",
     "open_study",
+    "rebuild_archive",
 ]

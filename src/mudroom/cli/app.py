@@ -18,6 +18,8 @@ _COMMANDS = {
     "scan": "Look for instructions hidden in files.",
     "check": "Judge URLs without connecting.",
     "runs": "List what this workspace holds.",
+    "prune": "Remove from the archive what no run refers to any more.",
+    "rebuild": "Make the archive's index again from its segments.",
     "serve": "Serve agents over MCP (stdio).",
     "demo": "Take the sample site in, hostile pages and all.",
     "doctor": "Show what this machine offers, and the fix for each lack.",
