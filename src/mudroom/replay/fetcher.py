@@ -46,7 +46,7 @@ class ArchiveFetcher:
         revalidated_at = page.metadata.get("revalidated_at")
         if revalidated_at is not None:
             hops = page.hops  # the bytes are another run's, and so are the requests that brought them
-        await _walk(request, scope, hops)
+        await _walk(request, scope, page, hops)
         final = parse_url(snapshot.envelope.url)
         if final is None or not hops:
             raise StoreFailed(Code.SNAPSHOT_CORRUPT, f"the record of page {page.number} names no request")
@@ -73,11 +73,10 @@ class ArchiveFetcher:
     ) -> MudroomError:
         """The failure that the run recorded, after the checks that came before it. Raises what those raise."""
         hops = page.hops
-        await _walk(request, scope, hops)
-        reached = page.metadata.get("stopped_at") or (None if hops else url.normalized)
-        target = parse_url(reached) if reached else None
-        if target is not None and request.hop_check is not None:
-            await request.hop_check(target, _scope_behind(hops, scope))
+        await _walk(request, scope, page, hops)
+        reached = page.metadata.get("stopped_at") or url.normalized
+        if not hops or reached != hops[-1].url:
+            await _check(request, scope, page, reached, hops)
         code = page.code
         if code is None:  # it was taken in, so bytes came, and yet none were kept
             return StoreFailed(
@@ -98,15 +97,26 @@ def _judged(request: FetchRequest) -> tuple[ParsedUrl, ExceptionScope]:
     return url, request.initiator_scope
 
 
-async def _walk(request: FetchRequest, scope: ExceptionScope, hops: Sequence[Hop]) -> None:
+async def _walk(request: FetchRequest, scope: ExceptionScope, page: PageRecord, hops: Sequence[Hop]) -> None:
     """Every check that was made before each request that was made, in the same order."""
+    for place, hop in enumerate(hops):
+        await _check(request, scope, page, hop.url, hops[:place])
+
+
+async def _check(
+    request: FetchRequest, scope: ExceptionScope, page: PageRecord, hop_url: str, earlier: Sequence[Hop]
+) -> None:
+    """The check before one request. What it raises says how far the page had come."""
+    url = parse_url(hop_url)
+    if url is None:
+        raise StoreFailed(Code.SNAPSHOT_CORRUPT, "the record of a page's requests is damaged")
     if request.hop_check is None:
         return
-    for place, hop in enumerate(hops):
-        url = parse_url(hop.url)
-        if url is None:
-            raise StoreFailed(Code.SNAPSHOT_CORRUPT, "the record of a page's requests is damaged")
-        await request.hop_check(url, _scope_behind(hops[:place], scope))
+    try:
+        await request.hop_check(url, _scope_behind(earlier, scope))
+    except MudroomError as error:
+        error.hops, error.wire_bytes, error.stopped_at = tuple(earlier), page.wire_bytes, url.normalized
+        raise
 
 
 def _scope_behind(hops: Sequence[Hop], scope: ExceptionScope) -> ExceptionScope:
