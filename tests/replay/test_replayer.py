@@ -123,7 +123,7 @@ async def test_a_crawl_that_was_cancelled_ends_at_the_same_pages(settings: Setti
         return page("/2")
 
     last = Route(path="/2", answer=answer)
-    async with SiteServer(page("/", "/1", "/held"), page("/1"), page("/held", gate=held), last) as site:
+    async with SiteServer(page("/", "/1", "/held"), page("/1", "/2"), page("/held", gate=held), last) as site:
         near = reach(settings, site)
         async with open_house(near, guests=UnjailedGuests()) as house:
             work = asyncio.create_task(house.crawl(site.url("/"), near.crawl))
