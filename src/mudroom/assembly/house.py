@@ -15,7 +15,7 @@ from mudroom.assembly.build import (
     build_fetch_options,
     build_jail_options,
     build_operator_egress,
-    build_slots,
+    build_scheduler,
     describe_run,
     find_versions,
 )
@@ -23,7 +23,7 @@ from mudroom.clock import Clock, SystemClock
 from mudroom.corpus import FileCorpus, RunVersions, RunWriter
 from mudroom.crawl import Crawler, CrawlObserver, CrawlParts, CrawlPolicy, SilentObserver
 from mudroom.errors import FileRefused, MudroomError
-from mudroom.fetch import Fetcher, RedirectRule
+from mudroom.fetch import FetchContext, Fetcher, FileHstsStore, Hsts, RedirectRule, open_telling
 from mudroom.intake import (
     HEADER_NAMES_OPTION,
     ArchivePriors,
@@ -37,6 +37,7 @@ from mudroom.intake import (
     Parts,
     RobotsGates,
     RobotsMode,
+    Sitemaps,
     read_local_file,
     read_stream,
     take_single,
@@ -165,15 +166,20 @@ def fail_without_run(name: str, error: MudroomError) -> Failed:
 
 
 @asynccontextmanager
-async def open_fetcher(settings: Settings, network: Network = Network()) -> AsyncIterator[Fetcher]:
-    """The guarded fetcher alone: no guest is started, nothing is kept. Closing it leaves no socket or thread."""
-    async with _open_network(settings, network, SystemClock()) as (fetcher, _):
+async def open_fetcher(
+    settings: Settings, network: Network = Network(), *, context: FetchContext | None = None
+) -> AsyncIterator[Fetcher]:
+    """The guarded fetcher alone: no guest is started, nothing is kept. Closing it leaves no socket or thread.
+
+    Shapes: `context` is the host's part in what is fetched; None for none.
+    """
+    async with _open_network(settings, network, SystemClock(), context) as (fetcher, _):
         yield fetcher
 
 
 @asynccontextmanager
 async def _open_network(
-    settings: Settings, network: Network, clock: Clock
+    settings: Settings, network: Network, clock: Clock, context: FetchContext | None = None
 ) -> AsyncIterator[tuple[Fetcher, EgressSource]]:
     """The fetcher, and the one source of policy that it shares with all who judge before it."""
     async with AsyncExitStack() as stack:
@@ -186,8 +192,18 @@ async def _open_network(
         egress = MachineEgress(
             build_operator_egress(settings.egress), resolver, clock, interfaces=network.interfaces
         )
-        options, slots = build_fetch_options(settings), build_slots(settings)
-        yield Fetcher(transport, resolver, egress, options, clock, slots=slots), egress
+        telling = open_telling(context)
+        if telling is not None:
+            stack.push_async_callback(telling.aclose)
+        options, slots = build_fetch_options(settings), build_scheduler(settings, clock)
+        hsts = None
+        if settings.fetch.hsts:
+            store = FileHstsStore(settings.workspace / "private" / "state" / "hsts.json", clock)
+            hsts = Hsts(await stack.enter_async_context(store), clock)
+        yield (
+            Fetcher(transport, resolver, egress, options, clock, slots=slots, hooks=telling, hsts=hsts),
+            egress,
+        )
 
 
 @asynccontextmanager
@@ -244,6 +260,7 @@ async def open_house(
                 egress=egress,
                 clock=clock,
                 sleep=asyncio.sleep,
+                sitemaps=Sitemaps(fetcher, started, archive if keep is KeepRule.ALL else None, clock),
                 observer=observer,
                 options=describe_run(settings),
             )

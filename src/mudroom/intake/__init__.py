@@ -20,6 +20,7 @@ from mudroom.intake.robots_gate import (
 )
 from mudroom.intake.robots_record import RecordSource
 from mudroom.intake.single import take_single
+from mudroom.intake.sitemaps import SitemapAnswer, SitemapAsk, SitemapReader, Sitemaps
 
 __all__ = [
     "HEADER_NAMES_OPTION",
@@ -48,6 +49,10 @@ __all__ = [
     "RobotsNotice",
     "RobotsOptions",
     "RobotsReader",
+    "SitemapAnswer",
+    "SitemapAsk",
+    "SitemapReader",
+    "Sitemaps",
     "Stored",
     "describe_findings",
     "describe_outcome",

@@ -25,7 +25,7 @@ from mudroom.errors import (
     MudroomError,
     StoreFailed,
 )
-from mudroom.fetch import Fetched, FetchRequest, condition_headers
+from mudroom.fetch import Fetched, FetchRequest, condition_headers, find_retry_after
 from mudroom.intake.answers import NOT_MODIFIED, judge_answer, may_be_read
 from mudroom.intake.arrival import (
     Arrival,
@@ -41,7 +41,6 @@ from mudroom.intake.ports import Parts
 from mudroom.intake.priors import Prior
 from mudroom.intake.recall import Recalled
 from mudroom.intake.request import FileRequest, PageRequest
-from mudroom.intake.retry_after import find_retry_after
 from mudroom.intake.trail import Trail
 from mudroom.jail import ExtractRequest
 from mudroom.model import (
