@@ -2,15 +2,22 @@
 
 from mudroom.replay.compare import REPLAY_OPTION, Difference, compare_manifests, compare_versions
 from mudroom.replay.egress import EGRESS_OPTION, describe_egress
+from mudroom.replay.proof import PageProof, Stage
 from mudroom.replay.replayer import KEEP_OPTION, Replayer, ReplayReport
+from mudroom.replay.verifier import RefProof, RunProof, Verifier
 
 __all__ = [
     "EGRESS_OPTION",
     "KEEP_OPTION",
     "REPLAY_OPTION",
     "Difference",
+    "PageProof",
+    "RefProof",
     "ReplayReport",
     "Replayer",
+    "RunProof",
+    "Stage",
+    "Verifier",
     "compare_manifests",
     "compare_versions",
     "describe_egress",
