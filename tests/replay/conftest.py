@@ -19,6 +19,7 @@ from mudroom.replay import ReplayReport
 from mudroom.settings import Settings, load_settings
 from mudroom.testing.answers import bomb, dropping, encoded, redirect, redirect_chain, text
 from mudroom.testing.routes import Endless, Route
+from mudroom.testing.seen import SeenRequest
 from mudroom.testing.server import SiteServer
 from mudroom.testing.unjailed import UnjailedGuests
 
@@ -73,6 +74,15 @@ def page(path: str, *hrefs: str, words: str = "", **more: Any) -> Route:
     return Route(path=path, body=f"<title>{path}</title><p>Page {path}. {words}</p>{links}", **more)
 
 
+def sitemap(request: SeenRequest) -> Route:
+    """A sitemap that names a page nobody links to, one that is linked, and one that is elsewhere."""
+    host = dict(request.headers)["Host"]
+    locations = (f"http://{host}/mapped", f"http://{host}/b/5", "https://elsewhere.example/")
+    urls = "".join(f"<url><loc>{location}</loc></url>" for location in locations)
+    body = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
+    return encoded("/sitemap.xml", body, "gzip", content_type="application/xml")
+
+
 def every_kind() -> tuple[Route, ...]:
     """A site in which each page ends in a way of its own."""
     failing = ("/gone", "/broken", "/endless", "/torn", "/bomb", "/film", "/attack", "/warned", "/latin")
@@ -80,6 +90,8 @@ def every_kind() -> tuple[Route, ...]:
     return (
         text("/robots.txt", "User-agent: *\nDisallow: /private\n"),
         page("/", *failing, *moving, "https://elsewhere.example/", "http://10.0.0.1/", "mailto:a@b.example"),
+        Route(path="/sitemap.xml", answer=sitemap),
+        page("/mapped"),
         Route(path="/broken", status=500, body="<p>Sorry.</p>"),
         Route(path="/endless", body=(Endless(max_bytes=400_000),)),
         dropping("/torn", b"<p>half"),

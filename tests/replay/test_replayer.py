@@ -42,6 +42,8 @@ def archive_of(settings: Settings) -> Path:
 
 EVERY_END = [
     ("/", "SAFE"),
+    ("/mapped", "SAFE"),
+    ("/b/5", "SAFE"),
     ("/gone", "HTTP_STATUS"),
     ("/broken", "HTTP_STATUS"),
     ("/endless", "BODY_TOO_LARGE"),
@@ -60,6 +62,7 @@ EVERY_END = [
     ("/gzip", "SAFE"),
     ("/b/", "SAFE"),
     ("/deadend", "DUPLICATE_PAGE"),
+    ("/b/6", "HTTP_STATUS"),
     ("/b/1", "SAFE"),
     ("/b/3", "SAFE"),
     ("/torn/2", "CONNECTION_LOST"),
