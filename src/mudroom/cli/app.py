@@ -18,6 +18,8 @@ _COMMANDS = {
     "scan": "Look for instructions hidden in files.",
     "check": "Judge URLs without connecting.",
     "runs": "List what this workspace holds.",
+    "replay": "Crawl again from the archive, without a network, and compare.",
+    "verify": "Check a run or reference again, from bytes to text.",
     "serve": "Serve agents over MCP (stdio).",
     "demo": "Take the sample site in, hostile pages and all.",
     "doctor": "Show what this machine offers, and the fix for each lack.",
