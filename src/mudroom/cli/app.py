@@ -20,6 +20,8 @@ _COMMANDS = {
     "runs": "List what this workspace holds.",
     "prune": "Remove from the archive what no run refers to any more.",
     "rebuild": "Make the archive's index again from its segments.",
+    "replay": "Crawl again from the archive, without a network, and compare.",
+    "verify": "Check a run or reference again, from bytes to text.",
     "serve": "Serve agents over MCP (stdio).",
     "demo": "Take the sample site in, hostile pages and all.",
     "doctor": "Show what this machine offers, and the fix for each lack.",

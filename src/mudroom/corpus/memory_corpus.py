@@ -35,10 +35,12 @@ class MemoryCorpus:
         clock: Clock | None = None,
         *,
         randomness: Callable[[int], bytes] = os.urandom,
+        keeps_text: bool = True,
     ) -> None:
         self._versions = versions
         self._clock = clock or SystemClock()
         self._randomness = randomness
+        self._keeps_text = keeps_text
         self._runs: dict[str, MemorySink] = {}
 
     async def begin_run(self, kind: RunKind, root_url: str, options: Mapping[str, Any]) -> RunRecorder:
@@ -53,7 +55,7 @@ class MemoryCorpus:
             started_at=format_time(now),
             versions=self._versions.as_record(),
         )
-        sink = self._runs[run_id] = MemorySink()
+        sink = self._runs[run_id] = MemorySink(keeps_text=self._keeps_text)
         run = RunRecorder(head, sink, self._clock, _do_now, None)
         run.begin()
         return run

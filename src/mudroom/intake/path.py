@@ -21,7 +21,6 @@ from mudroom.errors import (
     CrawlStopped,
     EgressRefused,
     FetchFailed,
-    FileRefused,
     MudroomError,
     StoreFailed,
 )
@@ -92,8 +91,8 @@ class Intake:
         except MudroomError as error:
             return await self._end(error, trail, run)
 
-    async def refuse_file(self, error: FileRefused, name: str, number: int, run: RunWriter) -> Outcome:
-        """The outcome of a file that could not even be read."""
+    async def refuse_file(self, error: MudroomError, name: str, number: int, run: RunWriter) -> Outcome:
+        """The outcome of a file that could not even be read, from its place or from the archive."""
         return await self._end(error, Trail.begin(name, number, run, self._parts.observer), run)
 
     async def _read(self, arrival: Arrival, trail: Trail, run: RunWriter) -> Outcome:
