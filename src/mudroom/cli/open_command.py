@@ -24,7 +24,7 @@ from mudroom.cli.work import run_work
 from mudroom.errors import GuestFailed
 from mudroom.intake import Outcome, Stored, describe_outcome
 from mudroom.media import parse_content_type
-from mudroom.model import Initiator, View
+from mudroom.model import Initiator, LinkRelation, View
 from mudroom.settings import Settings
 
 __all__ = ["command"]
@@ -251,7 +251,11 @@ class _Printer:
 
 def _list_links(outcome: Stored) -> list[str]:
     """The absolute http and https URLs that an accepted document links to, each once."""
-    parsed = (parse_url(link.untrusted_href, base=outcome.base) for link in outcome.links)
+    parsed = (
+        parse_url(link.untrusted_href, base=outcome.base)
+        for link in outcome.links
+        if link.relation is LinkRelation.ANCHOR
+    )
     return list(
         dict.fromkeys(make_inert(url.href) for url in parsed if url and url.scheme in {"http", "https"})
     )

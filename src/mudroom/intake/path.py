@@ -46,6 +46,7 @@ from mudroom.jail import ExtractRequest
 from mudroom.model import (
     BlockedDocument,
     ExtractedDocument,
+    Link,
     PageState,
     Provenance,
     ScanReport,
@@ -237,7 +238,7 @@ class Intake:
             provenance=accepted.provenance,
             decision=accepted.decision,
             findings=accepted.findings,
-            links=accepted.links,
+            links=_mark(accepted.links, arrival),
             base=parse_url(base_url),
             link_scope=arrival.link_scope,
         )
@@ -281,6 +282,11 @@ class Intake:
             outcome = classify_failure(store_error, trail.facts)
         trail.enter(PageState(outcome.kind.value), outcome.code)
         return outcome
+
+
+def _mark(links: tuple[Link, ...], arrival: Arrival) -> tuple[Link, ...]:
+    """Links as the page's own words and its headers together have them."""
+    return tuple(link._replace(is_nofollow=True) for link in links) if arrival.is_nofollow else links
 
 
 def _note(trail: Trail) -> PageNote:

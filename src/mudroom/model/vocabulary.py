@@ -12,6 +12,7 @@ __all__ = [
     "Hiding",
     "Initiator",
     "Isolation",
+    "LinkRelation",
     "OutcomeKind",
     "PageState",
     "RobotsState",
@@ -112,6 +113,19 @@ class Isolation(StrEnum):
     STRICT = "strict"
     CONFINED = "confined"
     PROCESS = "process"
+
+
+@unique
+class LinkRelation(StrEnum):
+    """How a document says that it is related to what it links to."""
+
+    ANCHOR = "anchor"
+    """A link that a person can follow, a frame, or where a page sends its readers by itself."""
+    ALTERNATE = "alternate"
+    """Another form of the page: a language, a feed, a version to print."""
+    CANONICAL = "canonical"
+    """What the page calls its own address. A hint: a page can say so of any other."""
+    NEXT = "next"
 
 
 @unique
