@@ -117,6 +117,8 @@ class CrawlPolicy:
     robots meta element or an X-Robots-Tag header."""
     follow_relations: frozenset[LinkRelation] = frozenset({LinkRelation.CANONICAL, LinkRelation.NEXT})
     """alternate, canonical, next: what a page says it is related to and is followed beside its links."""
+    revalidate: bool = False
+    """Whether a site is asked if a page is still the one in the archive, and then that one is read again."""
     seed_headers: tuple[tuple[str, str], ...] = ()
     """Sent to the seed's origin and nowhere else; never archived and never in the manifest."""
 
@@ -187,7 +189,7 @@ def _list_faults(policy: CrawlPolicy) -> Iterator[str]:
     if policy.delay_seconds is not None:
         yield from _judge_number("delay_seconds", policy.delay_seconds, 0, _MAX_DELAY_SECONDS)
     yield from _judge_number("max_duration_seconds", policy.max_duration_seconds, 0, _MAX_DURATION_SECONDS)
-    for name in ("same_host", "follow_nofollow"):
+    for name in ("same_host", "follow_nofollow", "revalidate"):
         if not isinstance(getattr(policy, name), bool):
             yield f"{name} is {getattr(policy, name)!r}; expected true or false"
     yield from _judge_word("scope", policy.scope, CrawlScope)

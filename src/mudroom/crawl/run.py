@@ -242,7 +242,8 @@ class CrawlRun:
         attempt.reservation.settle(outcome.facts.wire_bytes)
         self._tally.count(outcome, is_seed=attempt.is_seed)
         self._mind_host(attempt, outcome.facts)
-        if isinstance(outcome, Failed) and outcome.code is Code.CRAWL_LIMIT_REACHED:
+        is_limit = isinstance(outcome, Failed) and outcome.code is Code.CRAWL_LIMIT_REACHED
+        if is_limit and self._order.is_live:  # a recorded crawl ends where its record does
             self._tally.stop = self._tally.stop or Stop.BYTES
         if self._tally.store_failures >= _STORE_FAILURES_IN_A_ROW:
             self._end_for_store()

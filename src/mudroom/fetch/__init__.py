@@ -18,8 +18,12 @@ from mudroom.fetch.context import (
     RequestInitiator,
     ResourceKind,
 )
+from mudroom.fetch.cookies import CookieJar, JarContext
 from mudroom.fetch.events import FetchEvent
 from mudroom.fetch.fetcher import Fetcher
+from mudroom.fetch.hooks import HopHooks
+from mudroom.fetch.hsts import Hsts, HstsEntry, HstsStore, MemoryHstsStore
+from mudroom.fetch.hsts_file import FileHstsStore
 from mudroom.fetch.request import (
     AcceptType,
     FetchOptions,
@@ -30,12 +34,18 @@ from mudroom.fetch.request import (
     RedirectScope,
 )
 from mudroom.fetch.result import Fetched, Streamed
+from mudroom.fetch.resume import Continuation, HeldBody, Validators, find_total, judge_continuation
 from mudroom.fetch.slots import OriginSlots, Slots
 from mudroom.fetch.telling import Telling, TimedObserver, Watch, open_telling
+from mudroom.fetch.retry_after import find_retry_after
+from mudroom.fetch.scheduler import Scheduler, SchedulerOptions
+from mudroom.fetch.slots import Slot, Slots
 
 __all__ = [
     "AcceptType",
     "ContentRange",
+    "CookieJar",
+    "Continuation",
     "FetchContext",
     "FetchEvent",
     "FetchLabel",
@@ -44,15 +54,25 @@ __all__ = [
     "FetchRequest",
     "Fetched",
     "Fetcher",
+    "FileHstsStore",
+    "HeldBody",
     "HopCheck",
+    "HopHooks",
+    "Hsts",
+    "HstsEntry",
+    "HstsStore",
+    "JarContext",
+    "MemoryHstsStore",
     "NullContext",
     "NullObserver",
-    "OriginSlots",
     "Priority",
     "RedirectRule",
     "RedirectScope",
     "RequestInitiator",
     "ResourceKind",
+    "Scheduler",
+    "SchedulerOptions",
+    "Slot",
     "Slots",
     "Streamed",
     "Telling",
@@ -62,7 +82,10 @@ __all__ = [
     "check_not_modified",
     "check_part",
     "condition_headers",
+    "find_total",
+    "judge_continuation",
     "open_telling",
     "range_headers",
     "read_validators",
+    "find_retry_after",
 ]

@@ -23,11 +23,14 @@ from mudroom.clock import Clock
 from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
 from mudroom.fetch.chain import Chain
 from mudroom.fetch.conditional import NOT_MODIFIED, PARTIAL_CONTENT, check_solicited
-from mudroom.fetch.events import EventSink
+from mudroom.fetch.events import EventSink, ResponseHeadersEvent, WarningEvent
+from mudroom.fetch.hooks import HopHooks
+from mudroom.fetch.hsts import Hsts
 from mudroom.fetch.redirect import is_redirect
 from mudroom.fetch.request import FetchOptions, FetchRequest
 from mudroom.fetch.result import Fetched, Streamed
-from mudroom.fetch.slots import OriginSlots, Slots
+from mudroom.fetch.scheduler import Scheduler, SchedulerOptions
+from mudroom.fetch.slots import Slots
 from mudroom.fetch.visit import Visit
 from mudroom.media import BodyDecoder, header_values, name_type, parse_content_type
 from mudroom.net import (
@@ -75,20 +78,25 @@ class Fetcher:
         clock: Clock,
         *,
         slots: Slots | None = None,
+        hooks: HopHooks | None = None,
+        hsts: Hsts | None = None,
     ) -> None:
+        """Shapes: without `hooks` no host takes part in the hops, without `hsts` no URL is upgraded."""
         check_request_headers(options.headers)
         self._transport = transport
         self._resolver = resolver
         self._egress = egress
         self._options = options
         self._now = clock.monotonic
-        self._slots = slots if slots is not None else OriginSlots()
+        self._slots = slots if slots is not None else Scheduler(SchedulerOptions(), clock)
+        self._hooks = hooks
+        self._hsts = hsts
         self._profile = options.headers
         self._judged: dict[str, _Judged] = {}
         longest = min(options.limits.response_timeout_seconds, options.chain_timeout_seconds)
         self._limits = self._last_capped = replace(options.limits, response_timeout_seconds=longest)
 
-    async def fetch(self, request: FetchRequest) -> Fetched:
+    async def fetch(self, request: FetchRequest, *, listener: EventSink | None = None) -> Fetched:
         """The whole answer to a request; any status is a result.
 
         Raises: EgressRefused before anything refused is dialled; FetchFailed; ContentRefused for a size,
@@ -96,48 +104,54 @@ class Fetcher:
         """
         started = self._now()
         await self._egress.refresh()
-        chain = self._start(request)
+        chain = self._start(request, listener)
         try:
             async with await self._reach(request, chain) as response:
                 body = await response.read()
                 decoded = self._decode(request, response, body)
                 return _to_result(chain, response, body, decoded, self._now() - started)
         except MudroomError as error:
-            chain.sign(error)
+            _sign(chain, error)
             raise
 
     @asynccontextmanager
-    async def stream(self, request: FetchRequest) -> AsyncIterator[Streamed]:
+    async def stream(
+        self, request: FetchRequest, *, listener: EventSink | None = None
+    ) -> AsyncIterator[Streamed]:
         """The answer to a request, entered at its headers; leaving closes what was not read.
 
         Raises: as `fetch`.
         """
         await self._egress.refresh()
-        chain = self._start(request)
+        chain = self._start(request, listener)
         try:
             async with await self._reach(request, chain) as response:
                 decoder = BodyDecoder(_codings(response.headers), self._max_decoded(request))
                 yield _to_stream(chain, response, decoder)
         except MudroomError as error:
-            chain.sign(error)
+            _sign(chain, error)
             raise
 
     def _start(self, request: FetchRequest, listener: EventSink | None = None) -> Chain:
         check_method(request.method)
         if request.headers:
             check_request_headers(request.headers)
-        return Chain(request, self._egress, listener)
+        return Chain(request, self._egress, listener, self._hsts)
 
     async def _reach(self, request: FetchRequest, chain: Chain) -> Visit:
         """The final answer at its headers, redirects followed; the caller closes it."""
         while True:
             visit = await self._visit(request, chain)
             try:
+                if self._hsts is not None or self._hooks is not None:
+                    self._learn(request, chain, visit.response)
                 status = visit.response.status
                 if not is_redirect(status):
                     if status in _ASKED_FOR:
                         check_solicited(status, chain.sent_headers, chain.current.url.host)
                     _check_type(request, visit.response, chain.current.url.host)
+                    if chain.listener is not None:
+                        _tell_headers(chain.listener, chain, visit.response)
                     return visit
                 chain.follow(visit.response)
             except BaseException:
@@ -148,12 +162,16 @@ class Fetcher:
     async def _visit(self, request: FetchRequest, chain: Chain) -> Visit:
         """One hop, from its checks to its headers; its addresses are judged when nothing is waited for any more."""
         url = chain.current.url
+        if self._hooks is not None and not self._hooks.is_url_allowed(url):
+            raise EgressRefused(
+                Code.POLICY_VIOLATION, f"{url.host} is refused by a rule of this program's own"
+            )
         if request.hop_check is not None:
             await request.hop_check(url, chain.scope)
         asked = self._now()
         answer = (url.address,) if url.address is not None else await self._resolver.resolve(url.host)
         chain.spent_seconds += self._now() - asked
-        slot = self._slots.hold(url.origin, request.priority)
+        slot = chain.hold(self._slots)
         await slot.__aenter__()
         try:
             await self._egress.refresh(answer)
@@ -161,12 +179,23 @@ class Fetcher:
             started = self._now()
             exchange = self._transport.open(self._wire_request(request, chain, addresses))
             response = await exchange.__aenter__()
+            slot.note_answer(response.protocol, response.status, response.headers)
         except BaseException:
             await slot.__aexit__(None, None, None)
             raise
         chain.spent_seconds += self._now() - started
         chain.record(response, exceptions.get(response.address))
         return Visit(slot, exchange, response)
+
+    def _learn(self, request: FetchRequest, chain: Chain, response: WireResponse) -> None:
+        """What an answer asks to be remembered: by us that its host wants https, by the host program its cookies."""
+        url = chain.current.url
+        is_clear = self._hsts is None or self._hsts.learn(url, response.headers, request.partition)
+        if not is_clear and chain.listener is not None:
+            chain.listener.tell(WarningEvent(f"{url.host} asks for https in a way that cannot be understood"))
+        if self._hooks is not None and (cookies := header_values(response.headers, "set-cookie")):
+            self._hooks.on_cookies_received(url, request.partition, tuple(cookies))
+            chain.take_cookies(tuple(cookies))
 
     def _judge(self, chain: Chain, answer: tuple[IPAddress, ...]) -> tuple[tuple[IPAddress, ...], Exceptions]:
         """The addresses of a hop when all may be dialled, and the exceptions behind those that need one.
@@ -203,12 +232,15 @@ class Fetcher:
         self, request: FetchRequest, chain: Chain, addresses: tuple[IPAddress, ...]
     ) -> WireRequest:
         url = chain.current.url
-        chain.sent_headers = _merge(self._profile, chain.headers) if chain.headers else self._profile
+        headers = _merge(self._profile, chain.headers) if chain.headers else self._profile
+        if self._hooks is not None:
+            headers = chain.add_cookies(headers, self._hooks)
+        chain.sent_headers = headers
         return WireRequest(
             url=url,
             addresses=addresses,
             method=chain.method,
-            headers=chain.sent_headers,
+            headers=headers,
             body=chain.body,
             limits=self._limit(request, chain),
             ca_file=self._options.trust_anchors.get(url.host),
@@ -262,6 +294,25 @@ class Fetcher:
     def _max_decoded(self, request: FetchRequest) -> int:
         limit = request.max_decoded_bytes
         return self._options.max_decoded_bytes if limit is None else limit
+
+
+def _sign(chain: Chain, error: MudroomError) -> None:
+    """Have a failure tell of the hops before it; a refusal is told as one."""
+    chain.sign(error)
+    if isinstance(error, EgressRefused):
+        chain.tell_refusal(error)
+
+
+def _tell_headers(listener: EventSink, chain: Chain, response: WireResponse) -> None:
+    listener.tell(
+        ResponseHeadersEvent(
+            url=chain.current.url.normalized,
+            status=response.status,
+            headers=response.headers,
+            protocol=response.protocol,
+            address=response.address,
+        )
+    )
 
 
 def _check_type(request: FetchRequest, response: WireResponse, host: str) -> None:

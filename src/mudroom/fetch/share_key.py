@@ -49,7 +49,7 @@ def make_share_key(request: FetchRequest, chain: Chain) -> ShareKey | None:
         return None
     return ShareKey(
         method=request.method,
-        url=chain.requested_url,
+        url=chain.current.url.normalized,
         headers=request.headers,
         decode=request.decode,
         max_body_bytes=request.max_body_bytes,

@@ -5,6 +5,7 @@ from mudroom.intake.files import read_local_file, read_stream
 from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quarantined, Stored
 from mudroom.intake.path import Intake
 from mudroom.intake.ports import Guests, PageFetcher, Parts
+from mudroom.intake.priors import HEADER_NAMES_OPTION, PROFILE_OPTION, ArchivePriors
 from mudroom.intake.recall import Recalled, recall_answer
 from mudroom.intake.report import describe_findings, describe_outcome
 from mudroom.intake.request import FileRequest, PageRequest
@@ -22,6 +23,9 @@ from mudroom.intake.single import take_single
 from mudroom.intake.sitemaps import SitemapAnswer, SitemapAsk, SitemapReader, Sitemaps
 
 __all__ = [
+    "HEADER_NAMES_OPTION",
+    "PROFILE_OPTION",
+    "ArchivePriors",
     "Blocked",
     "Failed",
     "FileRequest",

@@ -23,8 +23,7 @@ from mudroom.address import ExceptionScope, ParsedUrl
 from mudroom.clock import Clock
 from mudroom.corpus import SourceRecord
 from mudroom.errors import Code, EgressRefused, MudroomError, Reason, StoreFailed
-from mudroom.fetch import FetchRequest, RedirectRule, Streamed
-from mudroom.intake.retry_after import find_retry_after
+from mudroom.fetch import FetchRequest, RedirectRule, Streamed, find_retry_after
 from mudroom.intake.robots_record import RecordSource, record_answer, record_failure
 from mudroom.model import WarningCode
 from mudroom.robots import AGENT_TOKEN, ALLOW_ALL, RobotsRules, parse_robots
@@ -357,7 +356,8 @@ class RobotsGate:
         return _Answer(rules=rules)
 
     def _judge_failure(self, url: ParsedUrl, error: MudroomError) -> _Answer:
-        if error.reason in _REFUSED_ITSELF and not error.hops:
+        is_behind = any(hop.address for hop in error.hops)
+        if error.reason in _REFUSED_ITSELF and not is_behind:
             return _Answer(rules=ALLOW_ALL, code=error.code, message=error.message, is_of_scope=True)
         if error.code in _ENDLESS_REDIRECTS:
             self._note(WarningCode.ROBOTS_UNREACHABLE, url, "it redirects without end, so there is none")
