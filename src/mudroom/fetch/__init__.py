@@ -35,17 +35,16 @@ from mudroom.fetch.request import (
 )
 from mudroom.fetch.result import Fetched, Streamed
 from mudroom.fetch.resume import Continuation, HeldBody, Validators, find_total, judge_continuation
-from mudroom.fetch.slots import OriginSlots, Slots
-from mudroom.fetch.telling import Telling, TimedObserver, Watch, open_telling
 from mudroom.fetch.retry_after import find_retry_after
 from mudroom.fetch.scheduler import Scheduler, SchedulerOptions
-from mudroom.fetch.slots import Slot, Slots
+from mudroom.fetch.slots import OriginSlots, Slot, Slots
+from mudroom.fetch.telling import Telling, TimedObserver, Watch, open_telling
 
 __all__ = [
     "AcceptType",
     "ContentRange",
-    "CookieJar",
     "Continuation",
+    "CookieJar",
     "FetchContext",
     "FetchEvent",
     "FetchLabel",
@@ -82,10 +81,10 @@ __all__ = [
     "check_not_modified",
     "check_part",
     "condition_headers",
+    "find_retry_after",
     "find_total",
     "judge_continuation",
     "open_telling",
     "range_headers",
     "read_validators",
-    "find_retry_after",
 ]
