@@ -11,7 +11,7 @@ from mudroom.assembly import Fetcher
 from mudroom.cli.partial import PartialFile
 from mudroom.cli.saving import Destination, FileDestination
 from mudroom.errors import Code, ContentRefused, FetchFailed, MudroomError
-from mudroom.fetch import Continuation, FetchRequest, Streamed, Validators, find_total, judge_continuation
+from mudroom.fetch import BodyVersion, Continuation, FetchRequest, Streamed, find_total, judge_continuation
 from mudroom.settings import Settings
 
 __all__ = ["Order", "Report", "TransferOptions", "TransferWatcher", "Transfers"]
@@ -162,7 +162,7 @@ class Transfers:
                 report.continued_from = report.size = held.size
             else:
                 report.continued_from = report.size = 0
-                part.begin(Validators.of(answer.headers), total)
+                part.begin(BodyVersion.of(answer.headers), total)
             report.total = total
             await part.take(_counted(report, answer))
         return meaning

@@ -34,14 +34,15 @@ from mudroom.fetch.request import (
     RedirectScope,
 )
 from mudroom.fetch.result import Fetched, Streamed
-from mudroom.fetch.resume import Continuation, HeldBody, Validators, find_total, judge_continuation
+from mudroom.fetch.resume import BodyVersion, Continuation, HeldBody, find_total, judge_continuation
 from mudroom.fetch.retry_after import find_retry_after
 from mudroom.fetch.scheduler import Scheduler, SchedulerOptions
-from mudroom.fetch.slots import OriginSlots, Slot, Slots
+from mudroom.fetch.slots import Slot, Slots
 from mudroom.fetch.telling import Telling, TimedObserver, Watch, open_telling
 
 __all__ = [
     "AcceptType",
+    "BodyVersion",
     "ContentRange",
     "Continuation",
     "CookieJar",
