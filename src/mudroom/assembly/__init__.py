@@ -4,6 +4,7 @@ from mudroom.assembly.build import build_egress, build_reading_corpus
 from mudroom.assembly.fetching import Fetcher
 from mudroom.assembly.house import House, Network, fail_without_run, open_fetcher, open_house
 from mudroom.assembly.machine import Check, CheckState, examine_machine
+from mudroom.assembly.shipping import ship_run
 from mudroom.assembly.study import Study, open_study
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "open_fetcher",
     "open_house",
     "open_study",
+    "ship_run",
 ]

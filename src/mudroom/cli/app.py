@@ -18,6 +18,8 @@ _COMMANDS = {
     "scan": "Look for instructions hidden in files.",
     "check": "Judge URLs without connecting.",
     "runs": "List what this workspace holds.",
+    "export": "Write a run as a WARC or WACZ file.",
+    "import": "Take the pages of a WARC or WACZ file in.",
     "serve": "Serve agents over MCP (stdio).",
     "demo": "Take the sample site in, hostile pages and all.",
     "doctor": "Show what this machine offers, and the fix for each lack.",
