@@ -5,6 +5,7 @@ from mudroom.assembly.fetching import Fetcher
 from mudroom.assembly.build import build_archive, build_egress, build_reading_corpus, rebuild_archive
 from mudroom.assembly.house import House, Network, fail_without_run, open_fetcher, open_house
 from mudroom.assembly.machine import Check, CheckState, examine_machine
+from mudroom.assembly.shipping import ship_run
 from mudroom.assembly.study import Study, open_study
 
 __all__ = [
@@ -23,4 +24,5 @@ __all__ = [
     "open_house",
     "open_study",
     "rebuild_archive",
+    "ship_run",
 ]

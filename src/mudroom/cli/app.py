@@ -22,6 +22,8 @@ _COMMANDS = {
     "rebuild": "Make the archive's index again from its segments.",
     "replay": "Crawl again from the archive, without a network, and compare.",
     "verify": "Check a run or reference again, from bytes to text.",
+    "export": "Write a run as a WARC or WACZ file.",
+    "import": "Take the pages of a WARC or WACZ file in.",
     "serve": "Serve agents over MCP (stdio).",
     "demo": "Take the sample site in, hostile pages and all.",
     "doctor": "Show what this machine offers, and the fix for each lack.",

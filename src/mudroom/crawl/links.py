@@ -86,8 +86,9 @@ class LinkSieve:
             return
         follows_all = self.reach.policy.follow_nofollow
         memo = self._open_memo(base, page.link_scope)
-        for place, (untrusted_href, is_nofollow) in enumerate(page.links):
-            if is_nofollow and not follows_all:
+        relations = self.reach.policy.followed_relations
+        for place, (untrusted_href, is_nofollow, relation) in enumerate(page.links):
+            if (is_nofollow and not follows_all) or relation not in relations:
                 continue
             href = untrusted_href.partition("#")[0]
             outcome = memo.get(href)

@@ -9,6 +9,7 @@ from enum import StrEnum, unique
 
 from mudroom.errors import FetchFailed, InvalidConfig
 from mudroom.intake import RobotsMode
+from mudroom.model import LinkRelation
 from mudroom.net import check_request_headers
 
 __all__ = [
@@ -112,7 +113,10 @@ class CrawlPolicy:
     robots: RobotsMode = RobotsMode.OBEY
     """obey or ignore robots.txt; what was chosen stands in the manifest."""
     follow_nofollow: bool = False
-    """Whether links that their page marks `nofollow` are followed."""
+    """Whether links are followed that their page marks `nofollow`, each by itself, or all of them in a
+    robots meta element or an X-Robots-Tag header."""
+    follow_relations: frozenset[LinkRelation] = frozenset({LinkRelation.CANONICAL, LinkRelation.NEXT})
+    """alternate, canonical, next: what a page says it is related to and is followed beside its links."""
     revalidate: bool = False
     """Whether a site is asked if a page is still the one in the archive, and then that one is read again."""
     seed_headers: tuple[tuple[str, str], ...] = ()
@@ -124,6 +128,11 @@ class CrawlPolicy:
         if self.max_frontier is not None:
             return self.max_frontier
         return max(_FRONTIER_FLOOR, _FRONTIER_PER_PAGE * self.max_pages)
+
+    @property
+    def followed_relations(self) -> frozenset[LinkRelation]:
+        """Every relation that is followed; links for people always are."""
+        return self.follow_relations | {LinkRelation.ANCHOR}
 
     def list_faults(self) -> tuple[str, ...]:
         """All that is wrong with these options, each with its value and what was expected."""
@@ -150,6 +159,8 @@ class CrawlPolicy:
 def _to_plain(value: object) -> object:
     if isinstance(value, StrEnum):
         return value.value
+    if isinstance(value, frozenset):
+        return sorted(value)
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -186,6 +197,7 @@ def _list_faults(policy: CrawlPolicy) -> Iterator[str]:
     yield from _judge_word("robots", policy.robots, RobotsMode)
     if policy.same_host is False and policy.scope in (CrawlScope.PAGE, CrawlScope.PREFIX):
         yield f"same_host is false with scope {policy.scope}; expected scope host or domain beside it"
+    yield from _judge_relations(policy.follow_relations)
     for name in ("include", "exclude"):
         yield from _judge_globs(name, getattr(policy, name))
     yield from _judge_headers(policy.seed_headers)
@@ -205,6 +217,12 @@ def _judge_number(name: str, value: object, low: int, high: int) -> Iterator[str
 def _judge_word(name: str, value: object, words: type[StrEnum]) -> Iterator[str]:
     if not isinstance(value, words):
         yield f"{name} is {value!r}; expected one of {', '.join(words)}"
+
+
+def _judge_relations(relations: object) -> Iterator[str]:
+    is_sound = isinstance(relations, frozenset) and all(isinstance(word, LinkRelation) for word in relations)
+    if not is_sound:
+        yield f"follow_relations is {relations!r:.60}; expected a frozenset of {', '.join(LinkRelation)}"
 
 
 def _judge_globs(name: str, globs: object) -> Iterator[str]:
