@@ -196,6 +196,9 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         Code.RUN_NOT_FOUND: CodeFacts(
             Reason.INVALID_INPUT, False, "mudroom runs lists what this workspace holds."
         ),
+        Code.RUN_ACTIVE: CodeFacts(
+            Reason.INVALID_INPUT, True, "Wait until it has ended, or stop the program that writes it."
+        ),
         Code.FILE_NOT_FOUND: CodeFacts(Reason.FILE, False, "Check the path."),
         Code.FILE_NOT_REGULAR: CodeFacts(
             Reason.FILE, False, "Name the file itself: links, folders, pipes and devices are not opened."

@@ -269,7 +269,8 @@ class Intake:
         self, accepted: AcceptedDocument, base_url: str, arrival: Arrival, trail: Trail, run: RunWriter
     ) -> Stored:
         await self._keep_late(arrival, trail)
-        stored = await run.store(accepted, _note(trail))
+        note = replace(_note(trail), links_base=base_url, link_scope=arrival.link_scope)
+        stored = await run.store(accepted, note)
         trail.add(path=stored.path)
         trail.enter(PageState.STORED)
         return Stored(
