@@ -1,8 +1,7 @@
 """Parts are chosen and joined here, once."""
 
-from mudroom.assembly.build import build_egress, build_reading_corpus
-from mudroom.assembly.fetching import Fetcher
 from mudroom.assembly.build import build_archive, build_egress, build_reading_corpus, rebuild_archive
+from mudroom.assembly.fetching import Fetcher
 from mudroom.assembly.house import House, Network, fail_without_run, open_fetcher, open_house
 from mudroom.assembly.machine import Check, CheckState, examine_machine
 from mudroom.assembly.shipping import ship_run
