@@ -215,7 +215,7 @@ def test_what_no_server_can_go_on_with_is_not_kept(download: Download, folder: P
 def test_an_answer_in_parts_that_nobody_asked_for_is_no_file(download: Download, folder: Path) -> None:
     for more in ((), ("-C",)):
         ran = download("-O", "/part", "--json", *more)
-        assert (ran.status, report_of(ran)["code"], names(folder)) == (1, "PROTOCOL_ERROR", [])
+        assert (ran.status, report_of(ran)["code"], names(folder)) == (1, "HTTP_STATUS", [])
     assert download("-O", "/part", "-H", "Range: bytes=0-3").status == 0
     assert contents(folder) == {"part": b"half"}
 

@@ -13,10 +13,10 @@ import pytest
 
 from mudroom.cli.partial import PartialFile
 from mudroom.errors import Code, FetchFailed, StoreFailed
-from mudroom.fetch import HeldBody, Validators
+from mudroom.fetch import BodyVersion, HeldBody
 
 URL = "https://a.test/f"
-VALIDATORS = Validators(etag='"v1"')
+VALIDATORS = BodyVersion(etag='"v1"')
 
 
 async def body(*chunks: bytes | Exception) -> AsyncIterator[bytes]:
@@ -30,7 +30,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-async def break_off(target: Path, *chunks: bytes, validators: Validators = VALIDATORS) -> None:
+async def break_off(target: Path, *chunks: bytes, validators: BodyVersion = VALIDATORS) -> None:
     with pytest.raises(FetchFailed), PartialFile(target, URL) as part:  # noqa: PT012 - it is the leaving that counts
         part.begin(validators, 9)
         await part.take(body(*chunks, FetchFailed(Code.CONNECTION_LOST, "gone")))
@@ -53,10 +53,10 @@ async def test_what_came_is_kept_with_its_version_and_gone_on_with(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("validators", "chunks"), [(Validators(), (b"half",)), (VALIDATORS, ())], ids=["no version", "no byte"]
+    ("validators", "chunks"), [(BodyVersion(), (b"half",)), (VALIDATORS, ())], ids=["no version", "no byte"]
 )
 async def test_what_cannot_be_gone_on_with_is_removed(
-    tmp_path: Path, validators: Validators, chunks: tuple[bytes, ...]
+    tmp_path: Path, validators: BodyVersion, chunks: tuple[bytes, ...]
 ) -> None:
     await break_off(tmp_path / "f", *chunks, validators=validators)
     assert names(tmp_path) == []

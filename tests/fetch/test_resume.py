@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from mudroom.errors import Code, FetchFailed
-from mudroom.fetch import Continuation, HeldBody, Validators, find_total, judge_continuation
+from mudroom.fetch import BodyVersion, Continuation, HeldBody, find_total, judge_continuation
 
 ETAG = '"v1"'
 OLD, NOW = "Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:59:37 GMT"
-BY_ETAG = HeldBody(size=5, total=9, validators=Validators(etag=ETAG))
-BY_DATE = HeldBody(size=5, total=9, validators=Validators(last_modified=OLD))
-OF_NO_LENGTH = HeldBody(size=5, validators=Validators(etag=ETAG))
-ALL = HeldBody(size=9, total=9, validators=Validators(etag=ETAG))
+BY_ETAG = HeldBody(size=5, total=9, validators=BodyVersion(etag=ETAG))
+BY_DATE = HeldBody(size=5, total=9, validators=BodyVersion(last_modified=OLD))
+OF_NO_LENGTH = HeldBody(size=5, validators=BodyVersion(etag=ETAG))
+ALL = HeldBody(size=9, total=9, validators=BodyVersion(etag=ETAG))
 REST = (("Content-Range", "bytes 5-8/9"), ("ETag", ETAG))
 
 MEANINGS: list[tuple[str, HeldBody, int, tuple[tuple[str, str], ...], Continuation]] = [
@@ -60,7 +60,7 @@ def test_what_an_answer_means(
 
 
 @pytest.mark.parametrize("status", [206, 416])
-@pytest.mark.parametrize("held", [HeldBody(), HeldBody(size=5), HeldBody(validators=Validators(etag=ETAG))])
+@pytest.mark.parametrize("held", [HeldBody(), HeldBody(size=5), HeldBody(validators=BodyVersion(etag=ETAG))])
 def test_a_part_that_nobody_asked_for_is_an_error(held: HeldBody, status: int) -> None:
     assert held.range_headers == ()
     with pytest.raises(FetchFailed) as caught:
@@ -96,7 +96,7 @@ VALIDATORS: list[tuple[str, tuple[tuple[str, str], ...], str]] = [
     ("headers", "expected"), [row[1:] for row in VALIDATORS], ids=[row[0] for row in VALIDATORS]
 )
 def test_only_what_is_strong_tells_a_version(headers: tuple[tuple[str, str], ...], expected: str) -> None:
-    found = Validators.of(headers)
+    found = BodyVersion.of(headers)
     assert found.if_range == expected
     assert found.is_sound
 
@@ -104,13 +104,13 @@ def test_only_what_is_strong_tells_a_version(headers: tuple[tuple[str, str], ...
 @pytest.mark.parametrize(
     "unsound",
     [
-        Validators(etag="v1"),
-        Validators(etag='"a\r\nb"'),
-        Validators(last_modified="x\ny"),
-        Validators(etag='W/"a"'),
+        BodyVersion(etag="v1"),
+        BodyVersion(etag='"a\r\nb"'),
+        BodyVersion(last_modified="x\ny"),
+        BodyVersion(etag='W/"a"'),
     ],
 )
-def test_validators_from_elsewhere_need_not_be_sound(unsound: Validators) -> None:
+def test_validators_from_elsewhere_need_not_be_sound(unsound: BodyVersion) -> None:
     assert not unsound.is_sound
 
 

@@ -23,7 +23,7 @@ from typing import Any, Self
 
 from mudroom.cli.saving import fail_to_write, put_in_place
 from mudroom.errors import Code, FetchFailed, StoreFailed
-from mudroom.fetch import HeldBody, Validators
+from mudroom.fetch import BodyVersion, HeldBody
 
 __all__ = ["PartialFile"]
 
@@ -86,7 +86,7 @@ class PartialFile:
         if self.held.total is None:
             self.held = replace(self.held, total=total)
 
-    def begin(self, validators: Validators, total: int | None) -> None:
+    def begin(self, validators: BodyVersion, total: int | None) -> None:
         """Begin anew with an answer; what lay here is gone. Raises: StoreFailed."""
         try:
             os.ftruncate(self._descriptor, 0)
@@ -98,7 +98,7 @@ class PartialFile:
 
     def forget(self) -> None:
         """Let go of what lies here. Raises: StoreFailed."""
-        self.begin(Validators(), None)
+        self.begin(BodyVersion(), None)
 
     async def take(self, chunks: AsyncIterator[bytes]) -> None:
         """Add what comes. Raises: StoreFailed; what `chunks` raises."""
@@ -231,9 +231,9 @@ def _parse_notes(notes: Any, url_digest: str) -> HeldBody:
         } if (
             schema == _SCHEMA and digest == url_digest and size >= 0 and bool not in {type(size), type(total)}
         ):
-            validators = Validators(etag=etag, last_modified=last_modified)
+            validators = BodyVersion(etag=etag, last_modified=last_modified)
             return HeldBody(
-                size=size, total=total, validators=validators if validators.is_sound else Validators()
+                size=size, total=total, validators=validators if validators.is_sound else BodyVersion()
             )
     return HeldBody()
 

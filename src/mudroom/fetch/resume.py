@@ -20,7 +20,7 @@ from mudroom.errors import Code, FetchFailed
 from mudroom.media import header_values
 from mudroom.net import Headers, declared_length
 
-__all__ = ["Continuation", "HeldBody", "Validators", "find_total", "judge_continuation"]
+__all__ = ["BodyVersion", "Continuation", "HeldBody", "find_total", "judge_continuation"]
 
 _STRONG_ETAG = re.compile(r'"[\x21\x23-\x7e]{1,512}"')
 _RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)")
@@ -43,14 +43,14 @@ class Continuation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Validators:
+class BodyVersion:
     """What tells one version of a body from another, byte for byte; empty where nothing does."""
 
     etag: str = ""
     last_modified: str = ""
 
     @classmethod
-    def of(cls, untrusted_headers: Headers) -> Validators:
+    def of(cls, untrusted_headers: Headers) -> BodyVersion:
         """The strong ones of an answer. A body in a content coding has none here: its ranges are of other bytes."""
         if header_values(untrusted_headers, "content-encoding"):
             return cls()
@@ -84,7 +84,7 @@ class HeldBody:
     size: int = 0
     total: int | None = None
     """The whole length, where the answer declared one."""
-    validators: Validators = Validators()
+    validators: BodyVersion = BodyVersion()
 
     @property
     def range_headers(self) -> Headers:

@@ -11,9 +11,8 @@ from mudroom.clock import Clock
 from mudroom.corpus import SourceRecord
 from mudroom.errors import Code, ContentRefused, FetchFailed, MudroomError, StoreFailed
 from mudroom.extract import SitemapLimits
-from mudroom.fetch import FetchRequest, HopCheck, RedirectRule, Streamed
+from mudroom.fetch import FetchRequest, HopCheck, RedirectRule, Streamed, find_retry_after
 from mudroom.intake.ports import Guests
-from mudroom.intake.retry_after import find_retry_after
 from mudroom.intake.robots_record import RecordSource, record_answer, record_failure
 from mudroom.jail import SitemapRequest
 from mudroom.media import header_values, parse_content_type
