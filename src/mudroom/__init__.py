@@ -10,8 +10,12 @@ __all__ = [
     "Blocked",
     "CrawlPolicy",
     "Failed",
+    "FetchRequest",
+    "Fetcher",
     "LoggingContext",
+    "NullContext",
     "OpenTelemetryContext",
+    "Priority",
     "Quarantined",
     "Stored",
     "__version__",
@@ -19,6 +23,7 @@ __all__ = [
     "load_settings",
     "open",
     "open_sync",
+    "simple",
 ]
 
 _LIBRARY = MappingProxyType(
@@ -26,14 +31,19 @@ _LIBRARY = MappingProxyType(
         "Blocked": "mudroom.intake:Blocked",
         "CrawlPolicy": "mudroom.crawl:CrawlPolicy",
         "Failed": "mudroom.intake:Failed",
+        "FetchRequest": "mudroom.fetch:FetchRequest",
+        "Fetcher": "mudroom.assembly.fetching:Fetcher",
         "LoggingContext": "mudroom.fetch.logged:LoggingContext",
+        "NullContext": "mudroom.fetch:NullContext",
         "OpenTelemetryContext": "mudroom.fetch.otel:OpenTelemetryContext",
+        "Priority": "mudroom.fetch:Priority",
         "Quarantined": "mudroom.intake:Quarantined",
         "Stored": "mudroom.intake:Stored",
         "crawl": "mudroom.assembly.library:crawl_site",
         "load_settings": "mudroom.settings:load_settings",
         "open": "mudroom.assembly.library:open_target",
         "open_sync": "mudroom.assembly.library:open_target_blocking",
+        "simple": "mudroom.simple",
     }
 )
 
@@ -49,8 +59,9 @@ class _Library(ModuleType):
     def __getattr__(self, name: str) -> object:
         if name not in _LIBRARY:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        module, _, attribute = _LIBRARY[name].partition(":")
-        return getattr(importlib.import_module(module), attribute)
+        place, _, attribute = _LIBRARY[name].partition(":")
+        module = importlib.import_module(place)
+        return getattr(module, attribute) if attribute else module
 
     def __setattr__(self, name: str, value: object) -> None:
         if name not in _LIBRARY:

@@ -280,6 +280,7 @@ class ScriptedRobots:
     unavailable: bool = False
     delays: Mapping[str, float] = field(default_factory=dict)
     notices: tuple[RobotsNotice, ...] = ()
+    sitemaps: tuple[str, ...] = ()
     modes: list[RobotsMode] = field(default_factory=list)
     scopes: list[object] = field(default_factory=list)
     closed: int = 0
@@ -302,6 +303,10 @@ class ScriptedRobots:
             raise EgressRefused(Code.ROBOTS_UNAVAILABLE, "robots.txt could not be read")
         if url.normalized in self.denied:
             raise EgressRefused(Code.ROBOTS_DENIED, "robots.txt asks robots to stay away")
+
+    async def list_sitemaps(self, _url: ParsedUrl, scope: object) -> tuple[str, ...]:
+        self.scopes.append(scope)
+        return self.sitemaps
 
     def crawl_delay_seconds(self, origin: str) -> float | None:
         return self.delays.get(origin)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from mudroom.model import Hop
 from mudroom.snapshot import (
     FileSnapshotStore,
     MemorySnapshotStore,
+    PruneRule,
     SnapshotInput,
     SnapshotOptions,
     SnapshotStore,
@@ -27,7 +29,7 @@ _START = datetime(2026, 11, 30, 12, 0, 0, 0, UTC)
 
 @pytest.fixture(params=["file", "memory"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SnapshotStore]:
-    options = SnapshotOptions(max_bytes=200_000)
+    options = SnapshotOptions(max_bytes=200_000, max_records_per_source=5)
     made: SnapshotStore = (
         FileSnapshotStore(tmp_path / "private" / "archive", options)
         if request.param == "file"
@@ -183,8 +185,6 @@ async def test_a_full_archive_refuses_and_keeps_what_it_has(store: SnapshotStore
 
 
 def _incompressible(noise: bytes) -> bytes:
-    from hashlib import sha256
-
     return b"".join(
         sha256(noise[at : at + 32]).digest() + sha256(b"%d" % at).digest() for at in range(0, len(noise), 64)
     )
@@ -202,3 +202,173 @@ async def test_what_no_record_can_hold_costs_one_snapshot(store: SnapshotStore) 
     bad = replace(_page(), headers=(("X", "\udc80"),))
     assert await _code(store.put(bad)) is Code.SNAPSHOT_MISMATCH
     assert (await store.put(_page())).is_new
+
+
+async def test_the_same_payload_again_in_a_run_is_got_as_it_came(store: SnapshotStore) -> None:
+    body = b"<p>the same words</p>" * 50
+    first = await store.put(_page("a", body))
+    second = await store.put(replace(_page("b", body, seconds=1), headers=(("X", "other"),), raw_header=b""))
+    for stored, path in ((first, "a"), (second, "b")):
+        got = await store.get(stored.source_ref)
+        assert (got.body, got.source_ref) == (body, stored.source_ref)
+        assert got.envelope.url.endswith(path)
+        assert got.http_block.endswith(b"\r\n\r\n")
+    assert (await store.latest("page::https://example.org/b")).headers == (("X", "other"),)
+    originals = [record.original_sha256 async for record in store.iterate_all()]
+    assert originals == [None, first.record_sha256]
+
+
+@pytest.mark.parametrize("body", [b"", b"x" * 500])
+async def test_a_body_of_another_run_or_of_a_file_or_of_no_run_is_kept_whole(
+    store: SnapshotStore, body: bytes
+) -> None:
+    await store.put(_page("a", body))
+    await store.put(replace(_page("b", body), run_id="crawl_2"))
+    await store.put(replace(_page("c", body), status=None, kind=SourceKind.FILE, raw_header=b""))
+    for path in ("d", "e"):
+        await store.put(replace(_page(path, body), run_id=""))
+    assert [record.original_sha256 async for record in store.iterate_all()] == [None] * 5
+
+
+async def test_a_run_finds_its_own_records_in_order_of_time(store: SnapshotStore) -> None:
+    mine = [await store.put(_page(body=b"%d" % n, seconds=n)) for n in (5, 9, 1)]
+    await store.put(replace(_page(body=b"7", seconds=7), run_id="crawl_2"))
+    await store.put(_page("other", b"other", seconds=3))
+    found = await store.find_in_run("crawl_1", "page::https://example.org/p")
+    assert [stored.source_ref for stored in found] == [mine[n].source_ref for n in (2, 0, 1)]
+    assert await store.find_in_run("crawl_3", "page::https://example.org/p") == ()
+    assert [record.snapshot.body async for record in store.iterate_run("crawl_1")] == [
+        b"1",
+        b"other",
+        b"5",
+        b"9",
+    ]
+    assert [record.snapshot.body async for record in store.iterate_run("crawl_2")] == [b"7"]
+    assert await store.list_run_ids() == ("crawl_1", "crawl_2")
+
+
+async def test_many_records_are_iterated_each_once(store: SnapshotStore) -> None:
+    stored = await asyncio.gather(*(store.put(_page(str(n), b"%d" % n)) for n in range(90)))
+    expected = {one.source_ref for one in stored}
+    for records in (store.iterate_all(), store.iterate_run("crawl_1")):
+        refs = [record.snapshot.source_ref async for record in records]
+        assert len(refs) == 90
+        assert set(refs) == expected
+
+
+async def test_a_source_with_as_many_records_as_it_may_have_is_full_and_no_other(
+    store: SnapshotStore,
+) -> None:
+    for number in range(5):
+        await store.put(_page(body=b"%d" % number, seconds=number))
+    assert await _code(store.put(_page(body=b"6", seconds=6))) is Code.SNAPSHOT_HISTORY_FULL
+    assert not (await store.put(_page(body=b"0"))).is_new
+    assert (await store.put(_page("other"))).is_new
+    assert (await store.latest("page::https://example.org/p")).body == b"4"
+
+
+_SOURCE = "page::https://example.org/p"
+
+
+async def _filled(store: SnapshotStore, count: int = 5) -> list[str]:
+    """References of so many records of one source, oldest first."""
+    return [(await store.put(_page(body=b"%d" % n, seconds=n))).source_ref for n in range(count)]
+
+
+async def _listed(store: SnapshotStore) -> list[str]:
+    return [stored.source_ref for stored in await store.list(_SOURCE)][::-1]
+
+
+@pytest.mark.parametrize(
+    ("keep_last", "left"), [(-1, [4]), (0, [4]), (1, [4]), (3, [2, 3, 4]), (9, [0, 1, 2, 3, 4])]
+)
+async def test_the_newest_stay_and_the_head_always(
+    store: SnapshotStore, keep_last: int, left: list[int]
+) -> None:
+    refs = await _filled(store)
+    await store.put(_page("other"))
+    report = await store.prune(PruneRule(keep_last=keep_last))
+    assert await _listed(store) == [refs[n] for n in left]
+    assert (report.removed, report.retained) == (5 - len(left), len(left) + 1)
+    assert (await store.latest("page::https://example.org/other")).body == b"<p>hello"
+    for number, ref in enumerate(refs):
+        if number in left:
+            assert (await store.get(ref)).body == b"%d" % number
+        else:
+            assert await _code(store.get(ref)) is Code.SNAPSHOT_MISSING
+
+
+async def test_what_is_cited_young_or_of_another_source_or_run_stays(store: SnapshotStore) -> None:
+    refs = await _filled(store)
+    for rule in (
+        PruneRule(keep=refs),
+        PruneRule(older_than=_START),
+        PruneRule(source_ids=["page::https://example.org/q"]),
+        PruneRule(source_ids=[]),
+        PruneRule(run_ids=["crawl_2"]),
+        PruneRule(run_ids=[]),
+        PruneRule(is_dry_run=True),
+    ):
+        assert (await store.prune(rule)).retained == (1 if rule.is_dry_run else 5)
+        assert await _listed(store) == refs
+    rule = PruneRule(
+        keep=[refs[1]],
+        older_than=_START + timedelta(seconds=3),
+        source_ids=[_SOURCE],
+        run_ids=["crawl_1"],
+    )
+    assert (await store.prune(rule)).removed == 2
+    assert await _listed(store) == [refs[1], refs[3], refs[4]]
+
+
+async def test_a_reference_to_keep_that_is_none_changes_nothing(store: SnapshotStore) -> None:
+    refs = await _filled(store)
+    assert await _code(store.prune(PruneRule(keep=[refs[0], "x"]))) is Code.INVALID_REFERENCE
+    assert await _listed(store) == refs
+
+
+async def test_the_original_that_a_kept_revisit_needs_stays_until_the_revisit_goes(
+    store: SnapshotStore,
+) -> None:
+    body = b"the same words " * 20
+    original = await store.put(_page(body=body))
+    await store.put(_page(body=b"newer", seconds=5))
+    revisit = await store.put(_page("other", body, seconds=1))
+    assert (await store.prune(PruneRule())).removed == 0
+    assert (await store.get(revisit.source_ref)).body == body
+    await store.put(_page("other", b"newer still", seconds=7))
+    assert (await store.prune(PruneRule())).removed == 2
+    for stored in (original, revisit):
+        assert await _code(store.get(stored.source_ref)) is Code.SNAPSHOT_MISSING
+
+
+async def test_a_full_source_and_a_full_archive_take_records_again_after_a_prune(
+    store: SnapshotStore,
+) -> None:
+    await _filled(store)
+    assert await _code(store.put(_page(body=b"6", seconds=6))) is Code.SNAPSHOT_HISTORY_FULL
+    await store.prune(PruneRule())
+    assert (await store.put(_page(body=b"6", seconds=6))).is_new
+    for number in range(2):
+        await store.put(_page("big", _noise(number), seconds=number))
+    assert await _code(store.put(_page("big", _noise(2), seconds=9))) is Code.ARCHIVE_FULL
+    report = await store.prune(PruneRule())
+    assert report.freed_bytes > 79_000
+    assert (await store.put(_page("big", _noise(2), seconds=9))).is_new
+
+
+def _noise(number: int) -> bytes:
+    return b"".join(sha256(b"%d %d" % (number, at)).digest() for at in range(2500))
+
+
+async def test_a_pruned_record_can_be_put_again(store: SnapshotStore) -> None:
+    refs = await _filled(store)
+    await store.prune(PruneRule())
+    again = await store.put(_page(body=b"0"))
+    assert (again.is_new, again.source_ref) == (True, refs[0])
+    assert (await store.get(refs[0])).body == b"0"
+
+
+async def test_an_archive_that_holds_nothing_is_pruned_of_nothing(store: SnapshotStore) -> None:
+    report = await store.prune(PruneRule())
+    assert (report.removed, report.retained, report.freed_bytes) == (0, 0, 0)

@@ -14,7 +14,7 @@ from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator
 
 from mudroom.errors import Code, MudroomError
-from mudroom.snapshot import FileSnapshotStore, rebuild_index
+from mudroom.snapshot import DamagedRecord, FileSnapshotStore, rebuild_index
 
 from .conftest import FaultyDisk, OpenStore, page
 
@@ -513,3 +513,20 @@ async def test_other_files_in_the_folder_are_none_of_ours(root: Path, open_store
     store = open_store()
     assert (await store.get(ref)).body == b"<p>hello"
     assert (root / "other.warc.gz").read_bytes() == b"no archive of mudroom's"
+
+
+async def test_an_iteration_passes_from_page_to_page_and_tells_the_damaged(
+    root: Path, open_store: OpenStore
+) -> None:
+    store = open_store(is_synced=False)
+    stored = await asyncio.gather(*(store.put(page(str(n), b"%d" % n, seconds=n % 7)) for n in range(1100)))
+    data = bytearray(_segments(root)[0].read_bytes())
+    data[-20] ^= 1
+    _segments(root)[0].write_bytes(data)
+    for records in (store.iterate_all(), store.iterate_run("crawl_1")):
+        seen = [record async for record in records]
+        damaged = [record for record in seen if isinstance(record, DamagedRecord)]
+        assert {record.record_sha256 for record in seen} == {one.record_sha256 for one in stored}
+        assert (len(seen), len(damaged)) == (1100, 1)
+        assert damaged[0].failure.code is Code.SNAPSHOT_CORRUPT
+    assert [record async for record in store.iterate_run("crawl_2")] == []

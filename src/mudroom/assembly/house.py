@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,15 +15,18 @@ from mudroom.assembly.build import (
     build_fetch_options,
     build_jail_options,
     build_operator_egress,
-    build_slots,
+    build_scheduler,
+    describe_run,
     find_versions,
 )
 from mudroom.clock import Clock, SystemClock
 from mudroom.corpus import FileCorpus, RunVersions, RunWriter
 from mudroom.crawl import Crawler, CrawlObserver, CrawlParts, CrawlPolicy, SilentObserver
 from mudroom.errors import FileRefused, MudroomError
-from mudroom.fetch import Fetcher, FileHstsStore, Hsts, RedirectRule
+from mudroom.fetch import FetchContext, Fetcher, FileHstsStore, Hsts, RedirectRule, open_telling
 from mudroom.intake import (
+    HEADER_NAMES_OPTION,
+    ArchivePriors,
     Failed,
     FileRequest,
     Guests,
@@ -34,6 +37,7 @@ from mudroom.intake import (
     Parts,
     RobotsGates,
     RobotsMode,
+    Sitemaps,
     read_local_file,
     read_stream,
     take_single,
@@ -101,7 +105,7 @@ class House:
             finally:
                 await gate.aclose()
 
-        return await self._take(RunKind.OPEN, untrusted_url, take)
+        return await self._take(RunKind.OPEN, untrusted_url, take, [name for name, _ in headers])
 
     async def open_file(
         self,
@@ -136,12 +140,17 @@ class House:
         return await self._take(RunKind.FILE, url or name, take)
 
     async def _take(
-        self, kind: RunKind, name: str, take: Callable[[RunWriter], Awaitable[Outcome]]
+        self,
+        kind: RunKind,
+        name: str,
+        take: Callable[[RunWriter], Awaitable[Outcome]],
+        header_names: Sequence[str] = (),
     ) -> Outcome:
         """The outcome, also where the workspace cannot be written and so no run begun or ended."""
         name = strip_credentials(name)
+        options = {**describe_run(self.settings), HEADER_NAMES_OPTION: list(header_names)}
         try:
-            return await take_single(self.corpus, kind, name, {}, take)
+            return await take_single(self.corpus, kind, name, options, take)
         except MudroomError as error:
             return fail_without_run(name, error)
 
@@ -157,15 +166,20 @@ def fail_without_run(name: str, error: MudroomError) -> Failed:
 
 
 @asynccontextmanager
-async def open_fetcher(settings: Settings, network: Network = Network()) -> AsyncIterator[Fetcher]:
-    """The guarded fetcher alone: no guest is started, nothing is kept. Closing it leaves no socket or thread."""
-    async with _open_network(settings, network, SystemClock()) as (fetcher, _):
+async def open_fetcher(
+    settings: Settings, network: Network = Network(), *, context: FetchContext | None = None
+) -> AsyncIterator[Fetcher]:
+    """The guarded fetcher alone: no guest is started, nothing is kept. Closing it leaves no socket or thread.
+
+    Shapes: `context` is the host's part in what is fetched; None for none.
+    """
+    async with _open_network(settings, network, SystemClock(), context) as (fetcher, _):
         yield fetcher
 
 
 @asynccontextmanager
 async def _open_network(
-    settings: Settings, network: Network, clock: Clock
+    settings: Settings, network: Network, clock: Clock, context: FetchContext | None = None
 ) -> AsyncIterator[tuple[Fetcher, EgressSource]]:
     """The fetcher, and the one source of policy that it shares with all who judge before it."""
     async with AsyncExitStack() as stack:
@@ -178,12 +192,18 @@ async def _open_network(
         egress = MachineEgress(
             build_operator_egress(settings.egress), resolver, clock, interfaces=network.interfaces
         )
-        options, slots = build_fetch_options(settings), build_slots(settings)
+        telling = open_telling(context)
+        if telling is not None:
+            stack.push_async_callback(telling.aclose)
+        options, slots = build_fetch_options(settings), build_scheduler(settings, clock)
         hsts = None
         if settings.fetch.hsts:
             store = FileHstsStore(settings.workspace / "private" / "state" / "hsts.json", clock)
             hsts = Hsts(await stack.enter_async_context(store), clock)
-        yield Fetcher(transport, resolver, egress, options, clock, slots=slots, hsts=hsts), egress
+        yield (
+            Fetcher(transport, resolver, egress, options, clock, slots=slots, hooks=telling, hsts=hsts),
+            egress,
+        )
 
 
 @asynccontextmanager
@@ -216,6 +236,7 @@ async def open_house(
             guests or GuestPool(build_jail_options(settings, floor=floor))
         )
         keep = settings.archive.keep
+        max_decoded_bytes = build_fetch_options(settings).max_decoded_bytes
         intake = Intake(
             Parts(
                 fetcher=fetcher,
@@ -227,6 +248,7 @@ async def open_house(
                 policy=policy,
                 clock=clock,
                 observer=observer,
+                priors=ArchivePriors(archive, corpus, max_decoded_bytes=max_decoded_bytes),
             )
         )
         robots = RobotsGates(fetcher, archive if keep is KeepRule.ALL else None, clock, asyncio.sleep)
@@ -238,7 +260,9 @@ async def open_house(
                 egress=egress,
                 clock=clock,
                 sleep=asyncio.sleep,
+                sitemaps=Sitemaps(fetcher, started, archive if keep is KeepRule.ALL else None, clock),
                 observer=observer,
+                options=describe_run(settings),
             )
         )
         yield House(

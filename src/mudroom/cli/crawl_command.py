@@ -15,7 +15,7 @@ from mudroom.cli.progress import CrawlProgress
 from mudroom.cli.targets import complete_url
 from mudroom.cli.teaching import TeachingCommand
 from mudroom.cli.work import run_work
-from mudroom.crawl import CrawlPolicy, CrawlScope
+from mudroom.crawl import CrawlPolicy, CrawlScope, Discovery
 from mudroom.model import CrawlState
 from mudroom.settings import Settings
 
@@ -40,6 +40,11 @@ __all__ = ["command"]
     "--scope",
     type=click.Choice([scope.value for scope in CrawlScope]),
     help="How far from the seed links are followed.",
+)
+@click.option(
+    "--discovery",
+    type=click.Choice([discovery.value for discovery in Discovery]),
+    help="Learn of pages from links, from sitemaps, or from both.",
 )
 @click.option("--include", multiple=True, metavar="GLOB", help="Follow only URLs that match. Repeatable.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Do not follow URLs that match. Repeatable.")

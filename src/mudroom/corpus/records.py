@@ -89,6 +89,8 @@ class FailedRecord:
     warnings: tuple[WarningCode, ...] = ()
     wire_bytes: int = 0
     revalidated_at: str | None = None
+    stopped_at: str | None = None
+    """The URL at which its chain of requests failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from mudroom.crawl.events import CrawlEvent, CrawlObserver, SilentObserver
 from mudroom.crawl.faults import describe_fault
 from mudroom.crawl.keys import page_key
 from mudroom.crawl.order import LiveOrder, RecordedOrder, TakeOrder
-from mudroom.crawl.policy import CrawlPolicy, CrawlScope
+from mudroom.crawl.policy import CrawlPolicy, CrawlScope, Discovery
 from mudroom.crawl.ports import CrawlParts, PageTaker, RobotsOpener
 from mudroom.crawl.tally import Stop
 from mudroom.intake import RobotsMode
@@ -19,6 +19,7 @@ __all__ = [
     "CrawlPolicy",
     "CrawlScope",
     "Crawler",
+    "Discovery",
     "LiveOrder",
     "PageTaker",
     "RecordedOrder",

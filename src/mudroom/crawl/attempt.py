@@ -34,7 +34,7 @@ class Attempt:
     @property
     def is_seed(self) -> bool:
         """Whether this is where the crawl began."""
-        return self.entry.parent == 0
+        return self.entry.depth == 0
 
 
 @dataclass(slots=True, kw_only=True)

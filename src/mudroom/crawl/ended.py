@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from mudroom.address import ExceptionScope, ParsedUrl
 from mudroom.intake import Outcome, Stored
-from mudroom.model import Link
+from mudroom.model import Hop, Link
 
 __all__ = ["EndedPage"]
 
@@ -19,6 +19,8 @@ class EndedPage:
     depth: int
     final_url: str | None = None
     """Where redirects led."""
+    hops: tuple[Hop, ...] = ()
+    """The requests that led there."""
     links: tuple[Link, ...] = ()
     """None of them unless the page was accepted."""
     base: ParsedUrl | None = None
@@ -34,11 +36,12 @@ class EndedPage:
         """What a page leaves behind."""
         facts = outcome.facts
         if not isinstance(outcome, Stored):
-            return cls(number=facts.number, depth=facts.depth)
+            return cls(number=facts.number, depth=facts.depth, hops=facts.hops)
         return cls(
             number=facts.number,
             depth=facts.depth,
             final_url=facts.final_url,
+            hops=facts.hops,
             links=outcome.links,
             base=outcome.base,
             link_scope=outcome.link_scope,

@@ -51,7 +51,7 @@ class FrontierEntry:
     origin: str
     depth: int
     parent: int
-    """The number of the page that linked to it; 0 for the seed."""
+    """The number of the page that linked to it; 0 for the seed, and for what a sitemap named."""
     place: int
     """Its place among the links of that page."""
     initiator: Initiator

@@ -114,18 +114,19 @@ class LinkSieve:
             return verdict.url.host
         if reached is not ReachVerdict.INSIDE:
             return _IGNORED
-        entry = make_entry(verdict.url, scope, initiator=Initiator.PAGE, rank=rank)
-        match self._frontier.add(entry):
-            case Admission.QUEUED:
-                self.discovered += 1
-                self._on_queued(entry)
-            case Admission.FULL:
-                self.discovered += 1
-                self._notices.count_dropped()
-                return None
-            case Admission.KNOWN:
-                pass
-        return _KNOWN
+        return None if self.admit(verdict.url, scope, rank) is Admission.FULL else _KNOWN
+
+    def admit(self, url: ParsedUrl, scope: ExceptionScope, rank: tuple[int, int, int]) -> Admission:
+        """What became of a URL that was judged and is within reach; counted, and told when it was queued."""
+        entry = make_entry(url, scope, initiator=Initiator.PAGE, rank=rank)
+        admission = self._frontier.add(entry)
+        if admission is Admission.QUEUED:
+            self.discovered += 1
+            self._on_queued(entry)
+        elif admission is Admission.FULL:
+            self.discovered += 1
+            self._notices.count_dropped()
+        return admission
 
     def _count(self, outcome: Code | str) -> None:
         if isinstance(outcome, Code):

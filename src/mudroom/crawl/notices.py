@@ -27,11 +27,13 @@ class Notices:
         self._refused: Counter[Code] = Counter()
         self._off_host_links = 0
         self._dropped = 0
+        self.is_cut = False
+        """Whether something that the crawl covers was left out for a bound on sitemaps."""
 
     @property
     def has_dropped(self) -> bool:
-        """Whether the frontier was full once."""
-        return self._dropped > 0
+        """Whether the frontier was full once, or sitemaps were not read to their end."""
+        return self._dropped > 0 or self.is_cut
 
     def add(self, code: WarningCode | Code, url: str | None, message: str) -> None:
         """Note one thing; beyond a thousand, nothing more is noted."""
@@ -44,9 +46,9 @@ class Notices:
         if len(self._off_hosts) < _MAX_HOSTS:
             self._off_hosts.add(host)
 
-    def count_refused(self, code: Code) -> None:
-        """Count a link that may not be asked for."""
-        self._refused[code] += 1
+    def count_refused(self, code: Code, number: int = 1) -> None:
+        """Count a link, or so many, that may not be asked for."""
+        self._refused[code] += number
 
     def count_dropped(self) -> None:
         """Count a URL that met a full frontier."""

@@ -16,6 +16,7 @@ __all__ = [
     "RETRY_AFTER_MAX_SECONDS",
     "CrawlPolicy",
     "CrawlScope",
+    "Discovery",
 ]
 
 CRAWL_DELAY_MAX_SECONDS = 30.0
@@ -30,6 +31,10 @@ _MAX_CONCURRENCY = 32
 _MAX_DELAY_SECONDS = 3600
 _MAX_DURATION_SECONDS = 30 * 24 * 3600
 _MAX_BYTES = 1 << 50
+_MAX_SITEMAPS = 10_000
+_MAX_SITEMAP_DEPTH = 10
+_MAX_SITEMAP_BYTES = 1 << 29
+"""What a guest can be sent, and can hold."""
 _MAX_GLOBS = 100
 _MAX_GLOB_CHARS = 1000
 _FRONTIER_FLOOR = 10_000
@@ -47,6 +52,18 @@ class CrawlScope(StrEnum):
     HOST = "host"
     DOMAIN = "domain"
     """All hosts of the seed's registrable domain."""
+
+
+@unique
+class Discovery(StrEnum):
+    """Where a crawl learns of pages."""
+
+    LINKS = "links"
+    """From the links of accepted pages."""
+    SITEMAP = "sitemap"
+    """From the site's sitemaps; links are not followed."""
+    BOTH = "both"
+    """From sitemaps first, then from links."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +93,17 @@ class CrawlPolicy:
     """With scope `host`: whether links and redirects to other hosts are left alone."""
     scope: CrawlScope = CrawlScope.HOST
     """page, prefix (the seed's folder), host or domain (the hosts of its registrable domain)."""
+    discovery: Discovery = Discovery.BOTH
+    """links, sitemap or both: where the crawl learns of pages. Sitemaps are those that robots.txt names, else
+    /sitemap.xml; their pages count as one link from the seed, and come before its links."""
+    max_sitemaps: int = 50
+    """Sitemaps and indexes to ask for."""
+    max_sitemap_depth: int = 3
+    """Of indexes in indexes: 1 is what robots.txt names."""
+    max_sitemap_bytes: int = 10 * _MIB
+    """Of one sitemap as received, and once more of what it unpacks to."""
+    max_sitemap_urls: int = 50_000
+    """Pages to learn of from all sitemaps."""
     include: tuple[str, ...] = ()
     """Globs of which a URL must match one: `*` is any run of characters, all else is itself. A glob that
     begins with a slash is matched against path and query, any other against the whole URL."""
@@ -85,6 +113,8 @@ class CrawlPolicy:
     """obey or ignore robots.txt; what was chosen stands in the manifest."""
     follow_nofollow: bool = False
     """Whether links that their page marks `nofollow` are followed."""
+    revalidate: bool = False
+    """Whether a site is asked if a page is still the one in the archive, and then that one is read again."""
     seed_headers: tuple[tuple[str, str], ...] = ()
     """Sent to the seed's origin and nowhere else; never archived and never in the manifest."""
 
@@ -131,6 +161,10 @@ _WHOLE_NUMBERS = (
     ("per_host_concurrency", 1, _MAX_CONCURRENCY),
     ("max_page_bytes", 1, _MAX_BYTES),
     ("max_total_bytes", 1, _MAX_BYTES),
+    ("max_sitemaps", 1, _MAX_SITEMAPS),
+    ("max_sitemap_depth", 1, _MAX_SITEMAP_DEPTH),
+    ("max_sitemap_bytes", 1, _MAX_SITEMAP_BYTES),
+    ("max_sitemap_urls", 1, _FRONTIER_PER_PAGE * _MAX_PAGES_CEILING),
 )
 
 
@@ -144,10 +178,11 @@ def _list_faults(policy: CrawlPolicy) -> Iterator[str]:
     if policy.delay_seconds is not None:
         yield from _judge_number("delay_seconds", policy.delay_seconds, 0, _MAX_DELAY_SECONDS)
     yield from _judge_number("max_duration_seconds", policy.max_duration_seconds, 0, _MAX_DURATION_SECONDS)
-    for name in ("same_host", "follow_nofollow"):
+    for name in ("same_host", "follow_nofollow", "revalidate"):
         if not isinstance(getattr(policy, name), bool):
             yield f"{name} is {getattr(policy, name)!r}; expected true or false"
     yield from _judge_word("scope", policy.scope, CrawlScope)
+    yield from _judge_word("discovery", policy.discovery, Discovery)
     yield from _judge_word("robots", policy.robots, RobotsMode)
     if policy.same_host is False and policy.scope in (CrawlScope.PAGE, CrawlScope.PREFIX):
         yield f"same_host is false with scope {policy.scope}; expected scope host or domain beside it"

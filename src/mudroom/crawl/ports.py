@@ -10,7 +10,7 @@ from mudroom.address import EgressSource
 from mudroom.clock import Clock
 from mudroom.corpus import CorpusStore, RunWriter
 from mudroom.crawl.events import CrawlObserver, SilentObserver
-from mudroom.intake import Outcome, PageRequest, RecordSource, RobotsMode, RobotsReader
+from mudroom.intake import Outcome, PageRequest, RecordSource, RobotsMode, RobotsReader, SitemapReader
 
 __all__ = ["CrawlParts", "PageTaker", "RobotsOpener", "Sleep"]
 
@@ -44,6 +44,8 @@ class CrawlParts:
     egress: EgressSource
     clock: Clock
     sleep: Sleep
+    sitemaps: SitemapReader | None = None
+    """None where crawls know links alone."""
     observer: CrawlObserver = field(default_factory=SilentObserver)
     options: Mapping[str, object] = field(default_factory=dict)
     """What stands among the options of every run beside its policy: what else its result depends on."""

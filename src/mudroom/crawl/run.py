@@ -15,8 +15,10 @@ from typing import Any
 from mudroom.address import ParsedUrl, parse_url
 from mudroom.budget import ByteBudget, Reservation
 from mudroom.corpus import FailedRecord, RunWriter
+from mudroom.crawl.aside import run_aside
 from mudroom.crawl.attempt import Attempt
 from mudroom.crawl.cancel import CancelToken
+from mudroom.crawl.discovery import SiteDiscovery
 from mudroom.crawl.ended import EndedPage
 from mudroom.crawl.events import CrawlEvent
 from mudroom.crawl.faults import describe_fault
@@ -26,11 +28,12 @@ from mudroom.crawl.manners import HostManners
 from mudroom.crawl.memory_frontier import MemoryFrontier
 from mudroom.crawl.notices import Notices
 from mudroom.crawl.order import LiveOrder, TakeOrder
-from mudroom.crawl.policy import CrawlPolicy
+from mudroom.crawl.policy import CrawlPolicy, Discovery
 from mudroom.crawl.ports import CrawlParts
 from mudroom.crawl.reach import Reach
 from mudroom.crawl.reorder import ReorderBuffer
-from mudroom.crawl.seed import Seed, find_root
+from mudroom.crawl.seed import Seed, find_root, find_start
+from mudroom.crawl.sitemap_visits import SitemapVisitor
 from mudroom.crawl.tally import Stop, Tally
 from mudroom.crawl.timer import Timer
 from mudroom.crawl.visits import VisitPlanner
@@ -91,6 +94,15 @@ class CrawlRun:
             manners=self._manners,
             robots=self._robots,
             is_live=self._order.is_live,
+        )
+        self._visitor = SitemapVisitor(
+            parts=parts,
+            policy=policy,
+            writer=writer,
+            robots=self._robots,
+            manners=self._manners,
+            budget=self._budget,
+            choose_delay=self._planner.choose_delay,
         )
         self._in_flight: dict[asyncio.Task[Outcome], Attempt] = {}
         self._wake = asyncio.Event()
@@ -222,7 +234,7 @@ class CrawlRun:
                 self._note_outcome(attempt, task.result())
         for page in self._line.take_ready():
             self._frontier.release(page.number)
-            self._follow(page)
+            await self._follow(page)
             self._tell(CrawlState.RUNNING)
 
     def _note_outcome(self, attempt: Attempt, outcome: Outcome) -> None:
@@ -230,22 +242,41 @@ class CrawlRun:
         attempt.reservation.settle(outcome.facts.wire_bytes)
         self._tally.count(outcome, is_seed=attempt.is_seed)
         self._mind_host(attempt, outcome.facts)
-        if isinstance(outcome, Failed) and outcome.code is Code.CRAWL_LIMIT_REACHED:
+        is_limit = isinstance(outcome, Failed) and outcome.code is Code.CRAWL_LIMIT_REACHED
+        if is_limit and self._order.is_live:  # a recorded crawl ends where its record does
             self._tally.stop = self._tally.stop or Stop.BYTES
         if self._tally.store_failures >= _STORE_FAILURES_IN_A_ROW:
             self._end_for_store()
         self._line.end(EndedPage.of(outcome))
 
-    def _follow(self, page: EndedPage) -> None:
-        # Where the redirects led, which policy allowed; never where a page says its links begin.
-        final = parse_url(page.final_url or "") if page.number == 1 else None
-        if final is not None:
-            self._move_root(final)
-        if page.depth < self._policy.max_depth:
+    async def _follow(self, page: EndedPage) -> None:
+        if page.number == 1:
+            self._move_root(page)
+            await self._discover(page)
+        if page.depth < self._policy.max_depth and self._policy.discovery is not Discovery.SITEMAP:
             self._sieve.sift(page)
 
-    def _move_root(self, final: ParsedUrl) -> None:
-        root = find_root(self._seed.url, final)
+    async def _discover(self, seed_page: EndedPage) -> None:
+        """Read the site's sitemaps, unless the crawl is stopped meanwhile; nothing else is on its way now."""
+        if self._parts.sitemaps is None or self._tally.stop is not None:
+            return
+        self._charge_robots()
+        start = find_start(self._seed, self._sieve.reach.root, seed_page.hops)
+        discovery = SiteDiscovery(self._policy, self._visitor, self._sieve, self._notices, start)
+        error = await run_aside(
+            discovery.read_all(), self._wake, lambda: self._cancel.is_cancelled or self._deadline.is_over
+        )
+        if error is not None:
+            _log.error("%s sitemaps: unexpected %s", self._writer.run_id, describe_fault(error))
+            told = f"sitemaps were given up: {type(error).__name__}"
+            self._notices.add(WarningCode.UNEXPECTED_ERROR, self._seed.name, told)
+        if self._deadline.is_over:
+            self._tally.stop = Stop.TIME
+
+    def _move_root(self, seed_page: EndedPage) -> None:
+        """Root the crawl where the seed's redirects led, which policy allowed; never where a page says."""
+        final = parse_url(seed_page.final_url or "")
+        root = self._seed.url if final is None else find_root(self._seed.url, final)
         if root == self._seed.url:
             return
         discovered = self._sieve.discovered

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mudroom.address import ExceptionScope, ParsedUrl, is_same_host, strip_credentials
+from mudroom.address import ExceptionScope, ParsedUrl, is_same_host, parse_url, strip_credentials
+from mudroom.crawl.discovery import DiscoveryStart
 from mudroom.crawl.frontier import FrontierEntry
 from mudroom.crawl.links import make_entry
-from mudroom.model import Initiator
+from mudroom.model import Hop, Initiator
 
-__all__ = ["Seed", "find_root"]
+__all__ = ["Seed", "find_root", "find_start"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,3 +41,21 @@ def find_root(seed: ParsedUrl, final: ParsedUrl) -> ParsedUrl:
     """
     is_same_page = final.path == f"{seed.path}/"
     return final if is_same_page or not is_same_host(seed, final) else seed
+
+
+def find_start(seed: Seed, root: ParsedUrl, hops: tuple[Hop, ...]) -> DiscoveryStart:
+    """Where a crawl's sitemaps are looked for once its seed has ended, however it did; `hops` are its requests.
+
+    Who named the seed named its origin too. Anything else may use the exceptions that the root was itself
+    dialled in, as its links may, and none where nobody got that far.
+    """
+    dialled = ExceptionScope.none()
+    for hop in hops:
+        url = parse_url(hop.url)
+        if hop.exception is not None and url is not None and url.origin == root.origin:
+            dialled = ExceptionScope.of(hop.exception)
+    return DiscoveryStart(
+        root=root,
+        own_scope=seed.scope if root.origin == seed.url.origin else dialled,
+        named_scope=dialled,
+    )

@@ -73,6 +73,7 @@ class VisitPlanner:
             headers=policy.seed_headers if entry.origin == self._seed_origin else (),
             max_body_bytes=limit,
             is_reserved=limit < policy.max_page_bytes,
+            may_revalidate=policy.revalidate,
             gate=self._watch(attempt, reach),
             robots=self._robots_state,
         )

@@ -177,6 +177,11 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         Code.STORE_UNAVAILABLE: CodeFacts(
             Reason.STORE, True, "Check that the workspace can be read and written."
         ),
+        Code.SNAPSHOT_HISTORY_FULL: CodeFacts(
+            Reason.STORE,
+            False,
+            "Prune the older records of this URL, or raise archive.max_records_per_source.",
+        ),
         Code.ARCHIVE_FULL: CodeFacts(
             Reason.STORE,
             False,

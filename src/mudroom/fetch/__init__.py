@@ -34,12 +34,17 @@ from mudroom.fetch.request import (
     RedirectScope,
 )
 from mudroom.fetch.result import Fetched, Streamed
-from mudroom.fetch.slots import OriginSlots, Slots
+from mudroom.fetch.resume import BodyVersion, Continuation, HeldBody, find_total, judge_continuation
+from mudroom.fetch.retry_after import find_retry_after
+from mudroom.fetch.scheduler import Scheduler, SchedulerOptions
+from mudroom.fetch.slots import Slot, Slots
 from mudroom.fetch.telling import Telling, TimedObserver, Watch, open_telling
 
 __all__ = [
     "AcceptType",
+    "BodyVersion",
     "ContentRange",
+    "Continuation",
     "CookieJar",
     "FetchContext",
     "FetchEvent",
@@ -50,6 +55,7 @@ __all__ = [
     "Fetched",
     "Fetcher",
     "FileHstsStore",
+    "HeldBody",
     "HopCheck",
     "HopHooks",
     "Hsts",
@@ -59,12 +65,14 @@ __all__ = [
     "MemoryHstsStore",
     "NullContext",
     "NullObserver",
-    "OriginSlots",
     "Priority",
     "RedirectRule",
     "RedirectScope",
     "RequestInitiator",
     "ResourceKind",
+    "Scheduler",
+    "SchedulerOptions",
+    "Slot",
     "Slots",
     "Streamed",
     "Telling",
@@ -74,6 +82,9 @@ __all__ = [
     "check_not_modified",
     "check_part",
     "condition_headers",
+    "find_retry_after",
+    "find_total",
+    "judge_continuation",
     "open_telling",
     "range_headers",
     "read_validators",

@@ -17,7 +17,8 @@ from mudroom.fetch.events import BlockedEvent, EventSink, RedirectedEvent
 from mudroom.fetch.hooks import HopHooks
 from mudroom.fetch.hsts import Hsts
 from mudroom.fetch.redirect import check_step, find_location, keep_headers, next_method
-from mudroom.fetch.request import FetchRequest
+from mudroom.fetch.request import FetchRequest, Priority
+from mudroom.fetch.slots import Slot, Slots
 from mudroom.model import Hop
 from mudroom.net import Headers, UploadBody, WireResponse
 
@@ -40,6 +41,7 @@ class Chain:
         "_normalized",
         "_request",
         "_seen",
+        "_slot",
         "body",
         "current",
         "headers",
@@ -47,6 +49,7 @@ class Chain:
         "hops",
         "listener",
         "method",
+        "priority",
         "requested_url",
         "scope",
         "sent_headers",
@@ -70,6 +73,8 @@ class Chain:
         self.method = request.method
         self.headers, self.body = _carry(request)
         self.sent_headers: Headers = ()
+        self.priority = request.priority
+        self._slot: Slot | None = None
         self.hops: list[Hop] = []
         self._answering: WireResponse | None = None
         self._has_new_cookies = False
@@ -105,6 +110,19 @@ class Chain:
         self.current = self._confirm(self.current)
         return self.current
 
+    def hold(self, slots: Slots) -> Slot:
+        """A slot for the hop that comes next, at the priority that the chain has by now."""
+        url = self.current.url
+        self._slot = slots.hold(url.origin, url.host, self.priority)
+        return self._slot
+
+    def raise_priority(self, priority: Priority) -> None:
+        """Have this hop, where it still waits, and those to come start sooner; a lower priority changes nothing."""
+        if priority < self.priority:
+            self.priority = priority
+            if self._slot is not None:
+                self._slot.raise_priority(priority)
+
     def record(self, response: WireResponse, exception: str | None) -> None:
         """Note the hop that was just made."""
         self._earlier_bytes = self.received_bytes
@@ -129,6 +147,7 @@ class Chain:
         """Have a failure tell which hops were made before it, and what they cost."""
         error.hops = tuple(self.hops)
         error.wire_bytes = self.received_bytes
+        error.stopped_at = self._normalized
 
     def tell_refusal(self, error: EgressRefused) -> None:
         """Have it told that policy refused a URL."""

@@ -29,7 +29,8 @@ from mudroom.fetch.hsts import Hsts
 from mudroom.fetch.redirect import is_redirect
 from mudroom.fetch.request import FetchOptions, FetchRequest
 from mudroom.fetch.result import Fetched, Streamed
-from mudroom.fetch.slots import OriginSlots, Slots
+from mudroom.fetch.scheduler import Scheduler, SchedulerOptions
+from mudroom.fetch.slots import Slots
 from mudroom.fetch.visit import Visit
 from mudroom.media import BodyDecoder, header_values, name_type, parse_content_type
 from mudroom.net import (
@@ -87,7 +88,7 @@ class Fetcher:
         self._egress = egress
         self._options = options
         self._now = clock.monotonic
-        self._slots = slots if slots is not None else OriginSlots()
+        self._slots = slots if slots is not None else Scheduler(SchedulerOptions(), clock)
         self._hooks = hooks
         self._hsts = hsts
         self._profile = options.headers
@@ -170,7 +171,7 @@ class Fetcher:
         asked = self._now()
         answer = (url.address,) if url.address is not None else await self._resolver.resolve(url.host)
         chain.spent_seconds += self._now() - asked
-        slot = self._slots.hold(url.origin, request.priority)
+        slot = chain.hold(self._slots)
         await slot.__aenter__()
         try:
             await self._egress.refresh(answer)
@@ -178,6 +179,7 @@ class Fetcher:
             started = self._now()
             exchange = self._transport.open(self._wire_request(request, chain, addresses))
             response = await exchange.__aenter__()
+            slot.note_answer(response.protocol, response.status, response.headers)
         except BaseException:
             await slot.__aexit__(None, None, None)
             raise

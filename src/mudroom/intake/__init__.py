@@ -5,6 +5,7 @@ from mudroom.intake.files import read_local_file, read_stream
 from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quarantined, Stored
 from mudroom.intake.path import Intake
 from mudroom.intake.ports import Guests, PageFetcher, Parts
+from mudroom.intake.priors import HEADER_NAMES_OPTION, PROFILE_OPTION, ArchivePriors
 from mudroom.intake.recall import Recalled, recall_answer
 from mudroom.intake.report import describe_findings, describe_outcome
 from mudroom.intake.request import FileRequest, PageRequest
@@ -19,8 +20,12 @@ from mudroom.intake.robots_gate import (
 )
 from mudroom.intake.robots_record import RecordSource
 from mudroom.intake.single import take_single
+from mudroom.intake.sitemaps import SitemapAnswer, SitemapAsk, SitemapReader, Sitemaps
 
 __all__ = [
+    "HEADER_NAMES_OPTION",
+    "PROFILE_OPTION",
+    "ArchivePriors",
     "Blocked",
     "Failed",
     "FileRequest",
@@ -44,6 +49,10 @@ __all__ = [
     "RobotsNotice",
     "RobotsOptions",
     "RobotsReader",
+    "SitemapAnswer",
+    "SitemapAsk",
+    "SitemapReader",
+    "Sitemaps",
     "Stored",
     "describe_findings",
     "describe_outcome",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from mudroom.errors import Code
 from mudroom.fetch import Fetched
 
-__all__ = ["judge_answer", "may_be_read", "may_retry_status"]
+__all__ = ["NOT_MODIFIED", "judge_answer", "may_be_read", "may_retry_status"]
 
 _FIRST_ERROR_STATUS = 400
+NOT_MODIFIED = 304
 _UNREADABLE_STATUSES = frozenset({206, 304})
 """A part of a page, and none of it: whoever asked for these, neither is the page."""
 _WALL_STATUSES = frozenset({403, 405, 429, 503})

@@ -36,6 +36,8 @@ class PageFacts:
     sha256: str | None = None
     size_bytes: int = 0
     """Bytes of the body as received."""
+    stopped_at: str | None = None
+    """The URL at which a chain of requests failed."""
     wire_bytes: int = 0
     """Bytes that the budget of a run is charged with: every hop's body as received."""
     duration_seconds: float | None = None

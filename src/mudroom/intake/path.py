@@ -25,8 +25,8 @@ from mudroom.errors import (
     MudroomError,
     StoreFailed,
 )
-from mudroom.fetch import Fetched, FetchRequest
-from mudroom.intake.answers import judge_answer, may_be_read
+from mudroom.fetch import Fetched, FetchRequest, condition_headers, find_retry_after
+from mudroom.intake.answers import NOT_MODIFIED, judge_answer, may_be_read
 from mudroom.intake.arrival import (
     Arrival,
     receive_file,
@@ -38,9 +38,9 @@ from mudroom.intake.arrival import (
 from mudroom.intake.exposure import list_exposed
 from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quarantined, Stored, classify_failure
 from mudroom.intake.ports import Parts
+from mudroom.intake.priors import Prior
 from mudroom.intake.recall import Recalled
 from mudroom.intake.request import FileRequest, PageRequest
-from mudroom.intake.retry_after import find_retry_after
 from mudroom.intake.trail import Trail
 from mudroom.jail import ExtractRequest
 from mudroom.model import (
@@ -123,10 +123,12 @@ class Intake:
         return verdict
 
     async def _fetch(self, request: PageRequest, judged: AllowedUrl, trail: Trail) -> Fetched | Recalled:
+        prior = await self._find_prior(request, judged, trail)
+        conditions = condition_headers(prior.validators) if prior is not None else ()
         fetch = FetchRequest(
             "GET",
             judged,
-            headers=request.headers,
+            headers=(*request.headers, *conditions),
             redirects=request.redirects,
             hop_check=request.gate,
             accept_types=may_be_read,
@@ -134,13 +136,15 @@ class Intake:
         )
         try:
             answer = await self._parts.fetcher.fetch(fetch)
+            if prior is not None:
+                answer = self._recall(prior, answer)
         except ContentRefused as error:
-            trail.add(hops=error.hops, wire_bytes=error.wire_bytes)
+            _note_failure(error, trail)
             if request.is_reserved and error.code is Code.BODY_TOO_LARGE:
                 raise _exceed_budget(trail) from error
             raise
         except MudroomError as error:
-            trail.add(hops=error.hops, wire_bytes=error.wire_bytes)
+            _note_failure(error, trail)
             if error.code is Code.HTTP_STATUS and error.hops:
                 trail.add(http_status=error.hops[-1].status)
             raise
@@ -154,6 +158,23 @@ class Intake:
             retry_after_seconds=find_retry_after(fetched.headers, self._parts.clock.now()),
         )
         return answer
+
+    async def _find_prior(self, request: PageRequest, judged: AllowedUrl, trail: Trail) -> Prior | None:
+        """What the site may be asked about in place of all of the page."""
+        priors = self._parts.priors
+        if priors is None or not request.may_revalidate or request.headers:
+            return None
+        try:
+            return await priors.find(trail.facts.requested_url, judged.url)
+        except StoreFailed:
+            trail.add(warnings=(*trail.facts.warnings, WarningCode.PRIOR_UNREADABLE))
+            return None
+
+    def _recall(self, prior: Prior, answer: Fetched | Recalled) -> Fetched | Recalled:
+        """The earlier snapshot, where the site says that it still holds."""
+        if self._parts.priors is None or isinstance(answer, Recalled) or answer.status != NOT_MODIFIED:
+            return answer
+        return self._parts.priors.recall(prior, answer, self._parts.clock.now())
 
     async def _receive(self, request: PageRequest, answer: Fetched | Recalled, trail: Trail) -> Arrival:
         """The answer ready to be read, its raw bytes in the archive before anything reads them."""
@@ -293,6 +314,13 @@ def _note(trail: Trail) -> PageNote:
     )
 
 
+def _note_failure(error: MudroomError, trail: Trail) -> None:
+    """How far a fetch came that failed."""
+    trail.add(hops=error.hops, wire_bytes=error.wire_bytes, stopped_at=error.stopped_at)
+    if error.code is Code.HTTP_STATUS and error.hops:
+        trail.add(http_status=error.hops[-1].status)
+
+
 def _note_recalled(answer: Recalled, trail: Trail) -> None:
     """What is known of bytes that the archive held before: all of it stands there."""
     envelope = answer.snapshot.envelope
@@ -327,6 +355,7 @@ def _describe_failure(outcome: Blocked | Failed, facts: PageFacts) -> FailedReco
         warnings=facts.warnings,
         wire_bytes=facts.wire_bytes,
         revalidated_at=facts.revalidated_at,
+        stopped_at=facts.stopped_at,
     )
 
 

@@ -31,6 +31,8 @@ class PageRequest:
     """A cap below the fetcher's own: the reservation of a crawl. None for none."""
     is_reserved: bool = False
     """The cap is a budget's remainder: reaching it is CRAWL_LIMIT_REACHED, not a violation."""
+    may_revalidate: bool = False
+    """Whether the site is asked if the archive's newest snapshot of the page still holds, and that one served."""
     gate: HopCheck | None = None
     robots: RobotsState = RobotsState.NOT_CHECKED
     views: frozenset[View] = frozenset({View.MARKDOWN})

@@ -23,8 +23,7 @@ from mudroom.address import ExceptionScope, ParsedUrl
 from mudroom.clock import Clock
 from mudroom.corpus import SourceRecord
 from mudroom.errors import Code, EgressRefused, MudroomError, Reason, StoreFailed
-from mudroom.fetch import FetchRequest, RedirectRule, Streamed
-from mudroom.intake.retry_after import find_retry_after
+from mudroom.fetch import FetchRequest, RedirectRule, Streamed, find_retry_after
 from mudroom.intake.robots_record import RecordSource, record_answer, record_failure
 from mudroom.model import WarningCode
 from mudroom.robots import ALLOW_ALL, RobotsRules, parse_robots
@@ -100,6 +99,10 @@ class RobotsReader(Protocol):
 
     async def check(self, url: ParsedUrl, scope: ExceptionScope) -> None:
         """Nothing, when the URL may be asked for; a `HopCheck`. Raises EgressRefused."""
+        ...
+
+    async def list_sitemaps(self, url: ParsedUrl, scope: ExceptionScope) -> tuple[str, ...]:
+        """The sitemaps that the file of the URL's origin names, as written."""
         ...
 
     def crawl_delay_seconds(self, origin: str) -> float | None:
@@ -221,6 +224,15 @@ class RobotsGate:
             raise EgressRefused(
                 Code.ROBOTS_DENIED, f"robots.txt of {url.host} asks robots to stay away from this page"
             )
+
+    async def list_sitemaps(self, url: ParsedUrl, scope: ExceptionScope) -> tuple[str, ...]:
+        """The sitemaps that the file of the URL's origin names, as written and unjudged.
+
+        None where the file was not read, or could not be.
+        """
+        if self._mode is RobotsMode.IGNORE:
+            return ()
+        return (await self._read(url, scope)).rules.sitemaps
 
     async def aclose(self) -> None:
         """End what is still being read, and wait for its end."""

@@ -1,4 +1,4 @@
-"""What a run's record says of each robots.txt: so that a replay finds the same file, or the same failure."""
+"""What a run's record says of each robots.txt and sitemap: so that a replay finds the same, or the same failure."""
 
 from __future__ import annotations
 
@@ -16,11 +16,15 @@ RecordSource = Callable[[SourceRecord], Awaitable[None]]
 
 
 def record_answer(
-    file_url: str, answer: Streamed, kept: StoredSnapshot | None, wire_bytes: int
+    file_url: str,
+    answer: Streamed,
+    kept: StoredSnapshot | None,
+    wire_bytes: int,
+    kind: SourceKind = SourceKind.ROBOTS,
 ) -> SourceRecord:
     """A file that came, whatever its status; `kept` is None where the archive does not have it."""
     return SourceRecord(
-        kind=SourceKind.ROBOTS.value,
+        kind=kind.value,
         url=file_url,
         final_url=answer.final.normalized,
         http_status=answer.status,
@@ -31,10 +35,12 @@ def record_answer(
     )
 
 
-def record_failure(file_url: str, error: MudroomError, wire_bytes: int) -> SourceRecord:
+def record_failure(
+    file_url: str, error: MudroomError, wire_bytes: int, kind: SourceKind = SourceKind.ROBOTS
+) -> SourceRecord:
     """A file that did not come."""
     return SourceRecord(
-        kind=SourceKind.ROBOTS.value,
+        kind=kind.value,
         url=file_url,
         code=error.code,
         message=error.message,

@@ -62,6 +62,16 @@ class FetchSettings:
     """Of all headers of an answer."""
     max_redirects: int = 20
     """Hops that `open` follows."""
+    global_slots: int = 32
+    """Exchanges under way at once, to all origins together."""
+    origin_slots: int = 6
+    """Exchanges under way at once to one origin, or `crawl.per_host_concurrency` where that is more."""
+    http2_origin_slots: int = 16
+    """The same for an origin that has been seen to speak HTTP/2."""
+    host_delay_seconds: float = 0.0
+    """From one start to the next at the same host; a crawl has its own besides."""
+    max_host_pause_seconds: float = 120.0
+    """The longest that a host which answers 429 or 503 is left alone, whatever its Retry-After says."""
     hsts: bool = True
     """Whether hosts that said so over https are asked over https only, in later runs too."""
 
@@ -76,6 +86,8 @@ class ArchiveSettings:
     """Of all segments together; then ARCHIVE_FULL."""
     max_segment_bytes: int = 1024 * _MIB
     """Of one segment; then the next is begun."""
+    max_records_per_source: int = 10_000
+    """Records kept of one URL; then SNAPSHOT_HISTORY_FULL, until some are pruned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

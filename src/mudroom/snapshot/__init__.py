@@ -11,6 +11,8 @@ from mudroom.snapshot.envelope import (
 from mudroom.snapshot.file_store import FileSnapshotStore
 from mudroom.snapshot.memory_store import MemorySnapshotStore
 from mudroom.snapshot.options import KeepRule, SnapshotOptions
+from mudroom.snapshot.pruning import PruneReport, PruneRule
+from mudroom.snapshot.reading import ArchivedRecord, DamagedRecord
 from mudroom.snapshot.rebuild import RebuildReport, rebuild_index
 from mudroom.snapshot.reference import (
     SourceKind,
@@ -20,13 +22,20 @@ from mudroom.snapshot.reference import (
     parse_source_ref,
 )
 from mudroom.snapshot.store import SnapshotStore
+from mudroom.snapshot.witness import HeadState, HeadWitness, VerifiedHead, WitnessLimits, WitnessState
 
 __all__ = [
+    "ArchivedRecord",
+    "DamagedRecord",
     "Envelope",
     "FileSnapshotStore",
+    "HeadState",
+    "HeadWitness",
     "KeepRule",
     "MemorySnapshotStore",
     "PreparedSnapshot",
+    "PruneReport",
+    "PruneRule",
     "RebuildReport",
     "Snapshot",
     "SnapshotInput",
@@ -35,6 +44,9 @@ __all__ = [
     "SourceKind",
     "SourceRef",
     "StoredSnapshot",
+    "VerifiedHead",
+    "WitnessLimits",
+    "WitnessState",
     "build_source_id",
     "build_source_ref",
     "parse_source_ref",

@@ -85,7 +85,7 @@ def _of_index(fault: sqlite3.Error, folder: Path) -> StoreFailed:
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return StoreFailed(
                 Code.SNAPSHOT_CORRUPT,
-                f"the index of the archive {folder} is damaged; it can be rebuilt from the segments",
+                f"the index of the archive {folder} is damaged; mudroom rebuild makes it again from the segments",
             )
         case _:
             return StoreFailed(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from mudroom.clock import Clock, SystemClock
 from mudroom.errors import Code, NotFound, StoreFailed
+from mudroom.snapshot.compaction import Reclaimed, reclaim, report_of
 from mudroom.snapshot.disk import Disk, SystemDisk, map_faults
 from mudroom.snapshot.envelope import (
     PreparedSnapshot,
@@ -20,9 +22,31 @@ from mudroom.snapshot.envelope import (
     prepare_snapshot,
 )
 from mudroom.snapshot.folder import ArchiveFolder
+from mudroom.snapshot.iteration import AllRecords, RecordsOfRun, group_rows
 from mudroom.snapshot.options import SnapshotOptions
-from mudroom.snapshot.reading import history_of, read_latest, read_snapshot
+from mudroom.snapshot.pruning import PruneReport, PruneRule, take_out
+from mudroom.snapshot.reading import (
+    ArchivedRecord,
+    DamagedRecord,
+    find_in_run,
+    history_of,
+    read_archived,
+    read_latest,
+    read_snapshot,
+)
 from mudroom.snapshot.reference import parse_source_ref
+from mudroom.snapshot.witness import (
+    HeadState,
+    HeadWitness,
+    VerifiedHead,
+    WitnessLimits,
+    WitnessState,
+    compare_head,
+    failed_comparison,
+    failed_head,
+    is_source_id,
+    verify_head,
+)
 from mudroom.snapshot.writer import SnapshotWriter
 
 __all__ = ["FileSnapshotStore"]
@@ -87,6 +111,57 @@ class FileSnapshotStore:
         except NotFound:
             return ()  # nothing was ever kept here
 
+    async def find_in_run(self, run_id: str, source_id: str) -> tuple[StoredSnapshot, ...]:
+        """What a run took of a source, oldest first; reads and judges each."""
+        try:
+            return await self._read(lambda folder: find_in_run(folder, run_id, source_id))
+        except NotFound:
+            return ()
+
+    def iterate_run(self, run_id: str) -> AsyncIterator[ArchivedRecord | DamagedRecord]:
+        """All that a run took, in order of time, each read and judged; the damaged are told, never skipped."""
+        return self._iterate(RecordsOfRun(run_id))
+
+    def iterate_all(self) -> AsyncIterator[ArchivedRecord | DamagedRecord]:
+        """All records in the order in which they were kept."""
+        return self._iterate(AllRecords())
+
+    async def list_run_ids(self) -> tuple[str, ...]:
+        """The runs that any record is of, in order of their ids."""
+        try:
+            return await self._read(lambda folder: tuple(folder.index.run_ids()))
+        except NotFound:
+            return ()
+
+    async def read_verified_head(self, source_id: str, limits: WitnessLimits | None = None) -> VerifiedHead:
+        """The newest record of a source, verified, with a witness of it; or which of four things hindered it."""
+        limits = limits or WitnessLimits()
+        if not is_source_id(source_id) or not limits.is_supported():
+            return VerifiedHead(state=HeadState.UNSUPPORTED)
+        try:
+            return await self._read(lambda folder: verify_head(folder, source_id, limits))
+        except (StoreFailed, NotFound) as failure:
+            return failed_head(failure)
+
+    async def compare_head_witness(
+        self, witness: HeadWitness | Mapping[str, str], limits: WitnessLimits | None = None
+    ) -> WitnessState:
+        """Whether the source is still as its witness says; no record is read, and no new head named."""
+        limits = limits or WitnessLimits()
+        known = HeadWitness.from_record(witness)
+        if known is None or not limits.is_supported():
+            return WitnessState.UNSUPPORTED
+        try:
+            return await self._read(lambda folder: compare_head(folder, known, limits))
+        except (StoreFailed, NotFound) as failure:
+            return failed_comparison(failure)
+
+    async def prune(self, rule: PruneRule) -> PruneReport:
+        """Remove what the rule gives up, beside whoever reads and writes, and give the room back."""
+        if self._is_closed:
+            raise StoreFailed(Code.STORE_UNAVAILABLE, "the archive was closed")
+        return await asyncio.to_thread(self._prune_now, rule)
+
     async def aclose(self) -> None:
         """Finish what waits and let go; a second call does nothing."""
         if self._is_closed:
@@ -96,6 +171,20 @@ class FileSnapshotStore:
         if self._reading is not None:
             await asyncio.get_running_loop().run_in_executor(self._reader, self._reading.close)
         self._reader.shutdown()
+
+    async def _iterate(
+        self, pages: RecordsOfRun | AllRecords
+    ) -> AsyncIterator[ArchivedRecord | DamagedRecord]:
+        while True:
+            try:
+                rows = await self._read(lambda folder: pages.next_page(folder.index))
+            except NotFound:
+                return  # nothing was ever kept here
+            if not rows:
+                return
+            for group in group_rows(rows):
+                for record in await self._read(partial(read_archived, rows=group)):
+                    yield record
 
     async def _read(self, work: Callable[[ArchiveFolder], _Answer]) -> _Answer:
         if self._is_closed:
@@ -109,6 +198,20 @@ class FileSnapshotStore:
                     raise NotFound(Code.SNAPSHOT_MISSING, "the archive holds no such snapshot")
                 self._reading = self._open_to_read()
             return work(self._reading)
+
+    def _prune_now(self, rule: PruneRule) -> PruneReport:
+        if not os.path.lexists(self._root):
+            return PruneReport(removed=0, retained=0, removed_bytes=0, is_dry_run=rule.is_dry_run)
+        folder = self._open_to_write()
+        try:
+            with map_faults(self._root):
+                tally = take_out(folder.index, rule)
+                if rule.is_dry_run:
+                    return report_of(tally, Reclaimed(), is_dry_run=True)
+                self._writer.yield_segment()
+                return report_of(tally, reclaim(folder, self._options))
+        finally:
+            folder.close()
 
     def _open_to_write(self) -> ArchiveFolder:
         with map_faults(self._root):

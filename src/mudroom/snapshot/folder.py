@@ -7,6 +7,7 @@ tail is cut, and a damaged stretch is left where it is, the segment closed to wr
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,12 +20,12 @@ from mudroom.snapshot.index import Index, SegmentRow
 from mudroom.snapshot.options import SnapshotOptions
 from mudroom.snapshot.records import encode_warcinfo
 from mudroom.snapshot.recovery import scan_segment
+from mudroom.snapshot.schema import INDEX_NAME, refuse_later_version
 from mudroom.snapshot.segment import SEGMENT_SUFFIX, SegmentFile, lock_segment
 from mudroom.warc import derive_record_id
 
 __all__ = ["ArchiveFolder", "OpenSegment"]
 
-_INDEX_NAME = "index.sqlite"
 _PREFIX = "mudroom-"
 _RESERVE_BYTES = 8 * 1024**2
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -62,26 +63,57 @@ class ArchiveFolder:
         self._randomness = randomness
         self.unrecovered: StoreFailed | None = None
         """Why `recover` failed, where it did: then what the index does not know may be there all the same."""
+        self._has_new_revisits = False
         self.descriptor = _enter(root)
         self.index = self._open_index()
 
     def _open_index(self) -> Index:
         is_open = False
         try:
+            self._make_index_file()
+            refuse_later_version(self.root / INDEX_NAME)
             os.fchmod(self.descriptor, 0o700)
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            os.close(os.open(_INDEX_NAME, flags, 0o600, dir_fd=self.descriptor))
-            index = Index(self.root / _INDEX_NAME)
+            index = Index(self.root / INDEX_NAME)
+            self._index_file = self._stat(INDEX_NAME)
             is_open = True
         finally:
             if not is_open:
                 os.close(self.descriptor)
         return index
 
+    def _make_index_file(self) -> None:
+        """An index file for its owner alone.
+
+        Nobody but SQLite may open it: closing a descriptor of it would drop the locks that SQLite holds on it
+        in this process, for all that SQLite knows it still has them.
+        """
+        try:
+            os.mknod(INDEX_NAME, stat.S_IFREG | 0o600, dir_fd=self.descriptor)
+        except FileExistsError:
+            if not stat.S_ISREG(self._stat(INDEX_NAME).st_mode):
+                raise StoreFailed(
+                    Code.SNAPSHOT_CORRUPT, f"the index of the archive {self.root} is not a regular file"
+                ) from None
+
+    def _stat(self, name: str) -> os.stat_result:
+        return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+
     def close(self) -> None:
         """Let folder and index go."""
         self.index.close()
         os.close(self.descriptor)
+
+    def check_place(self) -> None:
+        """Refuse an archive whose folder or index is not, at its path, the one that was opened.
+
+        Raises: StoreFailed SNAPSHOT_CORRUPT.
+        """
+        held = os.fstat(self.descriptor)
+        with suppress(FileNotFoundError):
+            is_there = os.path.samestat(held, self.root.lstat())
+            if is_there and os.path.samestat(self._stat(INDEX_NAME), self._index_file):
+                return
+        raise StoreFailed(Code.SNAPSHOT_CORRUPT, f"the archive {self.root} is not the one that was opened")
 
     def segment_names(self) -> list[str]:
         """The segments in the folder, newest first; files of other names are none of ours."""
@@ -99,6 +131,31 @@ class ArchiveFolder:
                 segment = self._take_up(name, row)
                 if segment is not None:
                     segment.file.close()
+        self._drop_orphans()
+
+    def _drop_orphans(self) -> None:
+        if self._has_new_revisits:
+            self.index.drop_orphans()
+            self._has_new_revisits = False
+
+    def hold_segment(self, name: str) -> SegmentFile | None:
+        """A segment under our lock, nothing in it unindexed; None while a writer has it, or where it is damaged.
+
+        Raises: FileNotFoundError when there is no such file.
+        """
+        file = lock_segment(self.descriptor, name, self._disk, is_new=False)
+        if file is None:
+            return None
+        is_kept = False
+        try:
+            row = self.index.segments().get(name)
+            if row is not None and not row.is_damaged:
+                is_kept = self._put_right(file, row.id, row)
+                self.index.settle(row.id, end=file.end, is_sealed=row.is_sealed, is_damaged=not is_kept)
+        finally:
+            if not is_kept:
+                file.close()
+        return file if is_kept else None
 
     def take_segment(self) -> OpenSegment:
         """A segment to write to: the newest that nobody holds and that is sound and not full, or a new one."""
@@ -108,15 +165,53 @@ class ArchiveFolder:
             if row is None or not row.is_sealed:
                 segment = self._take_up(name, row)
                 if segment is not None:
+                    self._drop_orphans()
                     return segment
+        self._drop_orphans()
         return self._new_segment()
 
-    def reserve(self, segment: OpenSegment, size_bytes: int) -> None:
+    def lock_all(self) -> list[SegmentFile]:
+        """Every segment under our lock, oldest first.
+
+        Raises: StoreFailed STORE_UNAVAILABLE when a living writer has one; then none is held.
+        """
+        held: list[SegmentFile] = []
+        is_kept = False
+        try:
+            for name in reversed(self.segment_names()):
+                file = lock_segment(self.descriptor, name, self._disk, is_new=False)
+                if file is None:
+                    raise StoreFailed(
+                        Code.STORE_UNAVAILABLE,
+                        f"the archive {self.root} is being written to; stop other mudroom processes and try again",
+                    )
+                held.append(file)
+            is_kept = True
+        finally:
+            if not is_kept:
+                for file in held:
+                    file.close()
+        return held
+
+    def unlink(self, name: str) -> None:
+        """Take a segment's file away."""
+        os.unlink(name, dir_fd=self.descriptor)
+
+    def new_segment(self) -> OpenSegment:
+        """A segment for what moves from others; it may be made in a full archive, which then shrinks."""
+        return self._new_segment(is_counted=False)
+
+    def reserve(self, segment: OpenSegment, size_bytes: int, *, is_counted: bool = True) -> None:
         """Make sure that the segment may grow to this size.
 
+        Shapes: not `is_counted` is what will be given back at once: it may pass the limit.
         Raises: StoreFailed ARCHIVE_FULL when archive.max_bytes would be passed.
         """
         if size_bytes <= segment.reserved_bytes:
+            return
+        if not is_counted:
+            self.index.reserve(segment.key, reserved=size_bytes, max_bytes=None)
+            segment.reserved_bytes = size_bytes
             return
         for wanted in (size_bytes + _RESERVE_BYTES, size_bytes):
             if self.index.reserve(segment.key, reserved=wanted, max_bytes=self._options.max_bytes):
@@ -124,7 +219,8 @@ class ArchiveFolder:
                 return
         raise StoreFailed(
             Code.ARCHIVE_FULL,
-            f"the archive {self.root} has reached archive.max_bytes ({self._options.max_bytes} bytes)",
+            f"the archive {self.root} has reached archive.max_bytes ({self._options.max_bytes} bytes); "
+            "mudroom prune makes room",
         )
 
     def release(self, segment: OpenSegment) -> None:
@@ -168,6 +264,7 @@ class ArchiveFolder:
             return file.end == known_end
         scan = scan_segment(file, start=known_end, max_record_bytes=self._options.max_record_bytes)
         self.index.add(key, scan.rows, end=scan.end)
+        self._has_new_revisits |= any(row.original_sha256 for row in scan.rows)
         # Behind what was indexed nothing was acknowledged, so what is torn there is cut. Of a segment that
         # the index does not know that cannot be said, and nothing of it is.
         if row is not None and not scan.is_sound and scan.gap_count == 0:
@@ -175,7 +272,7 @@ class ArchiveFolder:
             return True
         return scan.is_sound
 
-    def _new_segment(self) -> OpenSegment:
+    def _new_segment(self, *, is_counted: bool = True) -> OpenSegment:
         file = None
         while file is None:
             now = self._clock.now()
@@ -189,7 +286,7 @@ class ArchiveFolder:
                 segment_name=name, created_at=format_time(now), software=self._options.software
             )
             segment = OpenSegment(file=file, key=key, warcinfo_id=warcinfo_id, reserved_bytes=0)
-            self.reserve(segment, len(warcinfo))
+            self.reserve(segment, len(warcinfo), is_counted=is_counted)
             file.append([warcinfo], is_synced=self._options.is_synced)
             self._disk.sync(self.descriptor)
             is_kept = True

@@ -29,6 +29,8 @@ class SnapshotOptions:
     """A segment that has reached this is not written to again."""
     max_record_bytes: int = 1024**3 + 1024**2
     """One record, unpacked; more is refused, and read as corrupt."""
+    max_records_per_source: int = 10_000
+    """Of one source; the next is refused with SNAPSHOT_HISTORY_FULL until some are pruned."""
     gzip_level: int = DEFAULT_GZIP_LEVEL
     """0 to 3 on ISA-L's scale."""
     is_synced: bool = True

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from mudroom.errors import StoreFailed
 from mudroom.snapshot.index import IndexRow
-from mudroom.snapshot.records import join_span, verify_span
+from mudroom.snapshot.records import ParsedSpan, check_content, join_span, verify_span
 from mudroom.snapshot.segment import SegmentFile
 from mudroom.warc import Damage, ScanItem, derive_record_id, iterate
 
@@ -64,7 +64,7 @@ def _row(content: ScanItem | None, metadata: ScanItem) -> IndexRow | None:
         return None
     try:
         span = join_span(content.record, metadata.record)
-        snapshot = verify_span(span)
+        body_bytes, run_id = _judge(span)
     except StoreFailed:
         return None
     return IndexRow(
@@ -74,6 +74,16 @@ def _row(content: ScanItem | None, metadata: ScanItem) -> IndexRow | None:
         sha256=span.envelope.sha256,
         offset=content.offset,
         length=content.length + metadata.length,
-        content_bytes=len(snapshot.body),
-        run_id=snapshot.run_id,
+        content_bytes=body_bytes,
+        run_id=run_id,
+        original_sha256=span.original_sha256,
     )
+
+
+def _judge(span: ParsedSpan) -> tuple[int, str]:
+    """How large the body in the record is, and of which run it is. Raises StoreFailed SNAPSHOT_CORRUPT."""
+    if span.original_sha256 is None:
+        snapshot = verify_span(span)
+        return len(snapshot.body), snapshot.run_id
+    check_content(span)
+    return 0, span.run_id

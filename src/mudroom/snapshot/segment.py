@@ -52,6 +52,10 @@ class SegmentFile:
                 self._disk.truncate(self.descriptor, self.end)
         self.end = offset
 
+    def sync(self) -> None:
+        """Return when all that was appended is on the disk itself."""
+        self._disk.sync(self.descriptor)
+
     def cut(self, size_bytes: int) -> None:
         """Cut off what stands behind `size_bytes`."""
         self._disk.truncate(self.descriptor, size_bytes)

@@ -14,19 +14,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from mudroom.errors import Code, StoreFailed
+from mudroom.snapshot.batch import Answer, stored_of, write_batch
 from mudroom.snapshot.disk import map_faults
 from mudroom.snapshot.envelope import PreparedSnapshot, StoredSnapshot
 from mudroom.snapshot.folder import ArchiveFolder, OpenSegment
-from mudroom.snapshot.index import IndexRow
 from mudroom.snapshot.options import SnapshotOptions
-from mudroom.snapshot.records import encode_span
 
-__all__ = ["SnapshotWriter", "stored_of"]
+__all__ = ["SnapshotWriter"]
 
 _MAX_BATCH = 64
 _MAX_BATCH_BYTES = 64 * 1024**2
-
-Answer = StoredSnapshot | StoreFailed
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +45,8 @@ class SnapshotWriter:
         self._changed = threading.Condition()
         self._queue: deque[_Waiting] = deque()
         self._is_closing = False
+        self._yielded: threading.Event | None = None
+        """Set once the segment was let go; there while somebody wants it."""
         self._thread: threading.Thread | None = None
         self._folder: ArchiveFolder | None = None
         self._segment: OpenSegment | None = None
@@ -66,6 +65,15 @@ class SnapshotWriter:
             self._changed.notify()
         return await waiting.future
 
+    def yield_segment(self) -> None:
+        """Let the segment that we write to go, so that it can be pruned. Blocks; the next put takes one again."""
+        with self._changed:
+            if self._thread is None or self._is_closing:
+                return
+            self._yielded = yielded = self._yielded or threading.Event()
+            self._changed.notify()
+        yielded.wait()
+
     def close(self) -> None:
         """Write what waits, let the segment go, end the thread. Blocks; a second call does nothing."""
         with self._changed:
@@ -76,11 +84,16 @@ class SnapshotWriter:
 
     def _run(self) -> None:
         try:
-            while batch := self._take():
+            while True:
+                batch, is_yielding = self._take()
                 try:
                     self._write_batch(batch)
                 finally:
                     _deliver(batch)
+                if is_yielding:
+                    self._yield_segment()
+                elif not batch:
+                    break
             self._let_go()
         finally:
             # Reached with work left only by a fault of our own: nobody may wait for ever.
@@ -88,22 +101,34 @@ class SnapshotWriter:
                 self._is_closing = True
                 left = list(self._queue)
                 self._queue.clear()
+                if self._yielded is not None:
+                    self._yielded.set()
             _answer(left, StoreFailed(Code.STORE_UNAVAILABLE, "the archive's writer has ended"))
             _deliver(left)
 
-    def _take(self) -> list[_Waiting]:
-        """What waits, up to a bound; empty when the store is closing and nothing is left."""
+    def _take(self) -> tuple[list[_Waiting], bool]:
+        """What waits, up to a bound, and whether the segment is wanted; neither when the store is closing."""
         batch: list[_Waiting] = []
         size = 0
         with self._changed:
-            self._changed.wait_for(lambda: self._queue or self._is_closing)
+            self._changed.wait_for(lambda: self._queue or self._is_closing or self._yielded is not None)
             while self._queue and len(batch) < _MAX_BATCH and size < _MAX_BATCH_BYTES:
                 batch.append(self._queue.popleft())
                 size += len(batch[-1].prepared.body)
-        return batch
+            return batch, self._yielded is not None
+
+    def _yield_segment(self) -> None:
+        with suppress(OSError, sqlite3.Error):  # then it is put right by who takes it up
+            self._release()
+        with self._changed:
+            yielded, self._yielded = self._yielded, None
+        if yielded is not None:
+            yielded.set()
 
     def _write_batch(self, batch: list[_Waiting]) -> None:
         """Give each of the batch its answer."""
+        if not batch:
+            return
         is_done = False
         try:
             self._keep(batch)
@@ -125,69 +150,29 @@ class SnapshotWriter:
             if self._segment is None:
                 self._segment = folder.take_segment()
             segment = self._segment
-            spans = self._encode(segment, waiting)
             is_kept = False
             try:
-                self._append(folder, segment, spans)
+                prepared = {record: same[0].prepared for record, same in waiting.items()}
+                answers = write_batch(folder, segment, self._options, prepared)
                 is_kept = True
             finally:
                 if not is_kept:
                     self._abandon()
+            for record, answer in answers.items():
+                _share(waiting[record], answer)
             if segment.file.end >= self._options.max_segment_bytes:
-                self._segment = None
-                folder.release(segment)
+                self._release()
 
-    def _without_known(self, folder: ArchiveFolder, batch: Iterable[_Waiting]) -> list[_Waiting]:
-        """Those whose record is not indexed yet; the others are answered."""
-        fresh: list[_Waiting] = []
+    def _without_known(self, folder: ArchiveFolder, batch: Iterable[_Waiting]) -> dict[str, list[_Waiting]]:
+        """Those whose record is not indexed yet, by record; the others are answered."""
+        fresh: dict[str, list[_Waiting]] = {}
         for waiting in batch:
-            if folder.index.holds(waiting.prepared.record_sha256):
+            record = waiting.prepared.record_sha256
+            if record not in fresh and folder.index.holds(record):
                 waiting.answer = stored_of(waiting.prepared, is_new=False)
             else:
-                fresh.append(waiting)
+                fresh.setdefault(record, []).append(waiting)
         return fresh
-
-    def _encode(self, segment: OpenSegment, batch: list[_Waiting]) -> list[tuple[list[_Waiting], bytes]]:
-        """The spans to write, each with those who wait for it; what cannot be encoded is answered."""
-        by_record: dict[str, list[_Waiting]] = {}
-        for waiting in batch:
-            by_record.setdefault(waiting.prepared.record_sha256, []).append(waiting)
-        spans: list[tuple[list[_Waiting], bytes]] = []
-        for same in by_record.values():
-            prepared = same[0].prepared
-            if len(prepared.body) + len(prepared.raw_header) > self._options.max_record_bytes - 1024**2:
-                limit = self._options.max_record_bytes
-                _answer(same, StoreFailed(Code.ARCHIVE_FULL, f"one record may hold {limit} bytes"))
-                continue
-            span = encode_span(prepared, warcinfo_id=segment.warcinfo_id, gzip_level=self._options.gzip_level)
-            spans.append((same, span))
-        return spans
-
-    def _append(
-        self, folder: ArchiveFolder, segment: OpenSegment, spans: list[tuple[list[_Waiting], bytes]]
-    ) -> None:
-        fitting: list[tuple[list[_Waiting], bytes]] = []
-        end = segment.file.end
-        for same, span in spans:
-            try:
-                folder.reserve(segment, end + len(span))
-            except StoreFailed as failure:
-                _answer(same, failure)
-                continue
-            fitting.append((same, span))
-            end += len(span)
-        if not fitting:
-            return
-        offset = segment.file.end
-        segment.file.append([span for _, span in fitting], is_synced=self._options.is_synced)
-        rows: list[IndexRow] = []
-        for same, span in fitting:
-            rows.append(_index_row(same[0].prepared, offset, len(span)))
-            offset += len(span)
-        _index_or_cut(folder, segment, rows, offset)
-        for same, _ in fitting:
-            for number, waiting in enumerate(same):
-                waiting.answer = stored_of(waiting.prepared, is_new=number == 0)
 
     def _abandon(self) -> None:
         """Let a segment go after an error; it is put right when it is taken up again."""
@@ -195,50 +180,26 @@ class SnapshotWriter:
             self._segment.file.close()
             self._segment = None
 
+    def _release(self) -> None:
+        """Let a segment go in good order."""
+        segment, self._segment = self._segment, None
+        if segment is not None and self._folder is not None:
+            self._folder.release(segment)
+
     def _let_go(self) -> None:
         if self._folder is None:
             return
         # All is acknowledged or refused by now; what cannot be noted here is noted at the next start.
         with suppress(OSError, sqlite3.Error):
-            if self._segment is not None:
-                self._folder.release(self._segment)
+            self._release()
         self._folder.close()
 
 
-def _index_or_cut(folder: ArchiveFolder, segment: OpenSegment, rows: list[IndexRow], end: int) -> None:
-    """Index what was appended. Where the index has no room for it, the records give theirs back."""
-    try:
-        folder.index.add(segment.key, rows, end=end)
-    except sqlite3.OperationalError as fault:
-        if fault.sqlite_errorcode == sqlite3.SQLITE_FULL:
-            segment.file.cut(rows[0].offset)
-        raise
-
-
-def stored_of(prepared: PreparedSnapshot, *, is_new: bool) -> StoredSnapshot:
-    """What the archive says of a snapshot that it holds."""
-    return StoredSnapshot(
-        source_ref=prepared.source_ref,
-        source_id=prepared.envelope.source_id,
-        record_sha256=prepared.record_sha256,
-        sha256=prepared.envelope.sha256,
-        fetched_at=prepared.envelope.fetched_at,
-        size_bytes=len(prepared.body),
-        is_new=is_new,
-    )
-
-
-def _index_row(prepared: PreparedSnapshot, offset: int, length: int) -> IndexRow:
-    return IndexRow(
-        record_sha256=prepared.record_sha256,
-        source_id=prepared.envelope.source_id,
-        fetched_at=prepared.envelope.fetched_at,
-        sha256=prepared.envelope.sha256,
-        offset=offset,
-        length=length,
-        content_bytes=len(prepared.body),
-        run_id=prepared.run_id,
-    )
+def _share(same: list[_Waiting], answer: Answer) -> None:
+    """Give all who wait for one record its answer; it is new to the first of them."""
+    for number, waiting in enumerate(same):
+        is_later = number > 0 and isinstance(answer, StoredSnapshot)
+        waiting.answer = stored_of(waiting.prepared, is_new=False) if is_later else answer
 
 
 def _answer(batch: Iterable[_Waiting], failure: StoreFailed) -> None:

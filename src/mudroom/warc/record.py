@@ -24,6 +24,7 @@ class RecordType(StrEnum):
     WARCINFO = "warcinfo"
     RESPONSE = "response"
     RESOURCE = "resource"
+    REVISIT = "revisit"
     METADATA = "metadata"
 
 
@@ -45,7 +46,8 @@ class RecordInput:
     head: bytes = b""
     target_uri: str | None = None
     payload_sha256: str | None = None
-    """Of the payload, 64 hex digits, when the caller knows it; computed otherwise."""
+    """Of the payload, 64 hex digits, when the caller knows it; computed otherwise. Of a revisit, of the body
+    that it stands for and does not hold."""
     fields: tuple[tuple[str, str], ...] = ()
 
 
@@ -67,7 +69,7 @@ def serialize_record(record: RecordInput) -> tuple[bytes, ...]:
     Raises: ValueError when a field's value holds a control character, which would start another field.
     """
     payload_digest = record.payload_sha256 or hashlib.sha256(record.payload).hexdigest()
-    if record.head:
+    if record.head or record.type is RecordType.REVISIT:
         block = hashlib.sha256(record.head)
         block.update(record.payload)
         block_digest = block.hexdigest()
@@ -86,7 +88,7 @@ def serialize_record(record: RecordInput) -> tuple[bytes, ...]:
         ("Content-Type", record.content_type),
         ("Content-Length", str(len(record.head) + len(record.payload))),
     )
-    if record.type is RecordType.RESPONSE:
+    if record.type in {RecordType.RESPONSE, RecordType.REVISIT}:
         fields.append(("WARC-Payload-Digest", f"sha256:{payload_digest}"))
     lines = "".join(f"{name}: {value}\r\n" for name, value in fields)
     if len(lines.translate(_CONTROLS)) != len(lines) - 2 * len(fields):
