@@ -47,6 +47,7 @@ class Chain:
         "headers",
         "heading",
         "hops",
+        "is_whole",
         "listener",
         "method",
         "priority",
@@ -80,6 +81,8 @@ class Chain:
         self._has_new_cookies = False
         self._earlier_bytes = 0
         self.spent_seconds = 0.0
+        self.is_whole = False
+        """Whether the last answer will be read whole, at once."""
         self.heading = ""
         """The host that was judged last; where something was refused, that one."""
         try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
 from mudroom.errors import Code, FetchFailed
 from mudroom.net.transport import UploadBody
@@ -24,8 +24,17 @@ _MAX_WAITING_BYTES = 64 * 1024
 class Upload:
     """One sending of a body. `wake` is called, on the loop, when there is something to take again."""
 
-    __slots__ = ("_body", "_given", "_has_ended", "_room", "_task", "_waiting", "_waiting_bytes", "_wake", "failure",
-                 "is_starved")
+    __slots__ = (
+        "_body",
+        "_has_ended",
+        "_room",
+        "_task",
+        "_waiting",
+        "_waiting_bytes",
+        "_wake",
+        "failure",
+        "is_starved",
+    )
 
     def __init__(self, body: UploadBody, loop: asyncio.AbstractEventLoop, wake: Callable[[], None]) -> None:
         self._body = body
@@ -37,7 +46,6 @@ class Upload:
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
         self._waiting: deque[memoryview] = deque()
         self._waiting_bytes = 0
-        self._given = 0
         self._has_ended = False
         self._room = asyncio.Event()
         self.is_starved = False
@@ -78,21 +86,29 @@ class Upload:
         self._task.cancel()
 
     async def _pump(self) -> None:
-        length, held = self._body.length, b""
-        async for chunk in self._body.open():
-            if not chunk:
-                continue
-            self._given += len(chunk)
-            if length is not None and self._given > length:
-                raise _wrong_length("longer")
-            if length is not None and self._given == length:
-                held = bytes(chunk)
-                continue
-            await self._put(bytes(chunk))
-        if length is not None and self._given < length:
-            raise _wrong_length("shorter")
+        source = self._body.open()
+        try:
+            held = await self._put_all(source, self._body.length)
+        finally:
+            if isinstance(source, AsyncGenerator):
+                await source.aclose()
         if held:
             await self._put(held)
+
+    async def _put_all(self, source: AsyncIterator[bytes], length: int | None) -> bytes:
+        """Hand on what comes; gives the chunk that completed the length."""
+        given, held = 0, b""
+        async for chunk in source:
+            given += len(chunk)
+            if length is not None and given > length:
+                raise _wrong_length("longer")
+            if given == length:
+                held = held or bytes(chunk)
+            elif chunk:
+                await self._put(bytes(chunk))
+        if length is not None and given < length:
+            raise _wrong_length("shorter")
+        return held
 
     async def _put(self, chunk: bytes) -> None:
         while self._waiting_bytes >= _MAX_WAITING_BYTES:
