@@ -246,6 +246,21 @@ async def test_what_a_stream_that_nobody_reads_holds_is_bounded(
         assert site.sent_bytes <= 2 << 20  # a window of 1 MiB, and what the reader has taken and holds
 
 
+async def test_twenty_streams_that_nobody_reads_hold_a_window_each(
+    transport: CurlTransport, wire: Wire, ca_file: Path, h2_site: Start
+) -> None:
+    site = await h2_site(lambda peer, event: peer.answer(event.stream_id, bytes(10 << 20)))
+    request = wire(f"https://site.test:{site.port}/", ca_file=ca_file, max_body_bytes=1 << 30)
+    async with contextlib.AsyncExitStack() as stack:
+        for _ in range(20):
+            response = await stack.enter_async_context(transport.open(request))
+            await anext(response.chunks())
+        for _ in range(2000):
+            await asyncio.sleep(0)
+        assert site.connections == 1
+        assert site.sent_bytes <= 20 * (2 << 20)  # of 200 MiB
+
+
 async def test_a_reader_that_goes_on_is_not_held_back(
     transport: CurlTransport, wire: Wire, ca_file: Path, h2_site: Start
 ) -> None:
