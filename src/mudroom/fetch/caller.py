@@ -156,7 +156,7 @@ class Caller:
 
     def complete(self, received_bytes: int) -> None:
         """Have him told that all of it came."""
-        seconds = self.timings.total_seconds or 0.0
+        seconds = 0.0 if self.watch is None else self.timings.total_seconds or 0.0
         self.end(FinishedEvent(received_bytes=received_bytes, duration_seconds=seconds))
 
 

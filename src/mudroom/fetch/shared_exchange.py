@@ -22,8 +22,7 @@ the callers' answers: the event loop cannot let anybody in between.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum, auto, unique
 
@@ -138,8 +137,10 @@ class SharedExchange:
         self._stage = _Stage.REACHING
         self._head: ReplyHead | None = None
         self._kept: list[bytes] = []
-        self._body = SharedBody(f"the answer of {self._host}")
-        self._hearers = _Hearers(self._callers)
+        self._kept_bytes = 0
+        self._ends_at = 0.0
+        self._body: SharedBody | None = None
+        self._hearers: _Hearers | None = None
         self._progress_due_at = 0.0
         self._started_at = now()
         self._headers_at: float | None = None
@@ -158,9 +159,13 @@ class SharedExchange:
         self._whole_callers += not caller.is_streaming
         self._chain.raise_priority(caller.priority)
         if caller.watch is not None:
-            self._chain.listener = self._hearers
-            self._hearers.catch_up(caller.watch)
+            self._hear(caller.watch)
         return Joining.JOINED
+
+    def _hear(self, watch: EventSink) -> None:
+        if self._hearers is None:
+            self._chain.listener = self._hearers = _Hearers(self._callers)
+        self._hearers.catch_up(watch)
 
     def remove(self, caller: Caller) -> None:
         """Go on without a caller; without any there is nothing to go on for."""
@@ -170,7 +175,7 @@ class SharedExchange:
         self._whole_callers -= not caller.is_streaming
         if not self._callers:
             self.abandon()
-        elif not self._whole_callers and self._stage is _Stage.FLOWING:
+        elif not self._whole_callers and self._body is not None:
             self._kept.clear()
             self._body.set_urgent(is_urgent=False)
 
@@ -212,78 +217,78 @@ class SharedExchange:
             raise
 
     async def _read(self, response: WireResponse) -> None:
-        self._head = head = self._walk.describe(self._chain, response)
+        """The body to its end, under the time of the peek and then under that of the whole."""
+        self._head = self._walk.describe(self._chain, response)
         self._headers_at = self._now()
-        ends_at = asyncio.get_running_loop().time() + self._limits.total_timeout_seconds
+        loop_time = asyncio.get_running_loop().time()
         if self._stage is _Stage.ENDED:
             return
         self._stage = _Stage.PEEKING
-        async with aclosing(self._pieces(response)) as pieces:
-            await self._peek(pieces, response)
-            self._release(head)
-            try:
-                async with asyncio.timeout_at(ends_at):
-                    async for piece in pieces:
-                        await self._hand_on(piece)
-                        self._tell_progress(response)
-            except TimeoutError:
-                raise FetchFailed(
-                    Code.TOTAL_TIMEOUT, f"the answer of {self._host} was not read to its end in time"
-                ) from None
+        self._ends_at = loop_time + self._limits.total_timeout_seconds
+        peeked_at = loop_time + self._limits.peek_timeout_seconds - self._chain.hop_seconds
+        try:
+            async with asyncio.timeout_at(peeked_at) as timer:
+                await self._take_all(response, timer)
+        except TimeoutError:
+            raise self._timed_out() from None
+        self._tell_progress(response, is_due=True)
 
-    async def _pieces(self, response: WireResponse) -> AsyncGenerator[bytes, None]:
-        """The body as its callers want it."""
+    async def _take_all(self, response: WireResponse, timer: asyncio.Timeout) -> None:
         chunks = response.chunks()
         decoder: BodyDecoder | None = None
         try:
             async for chunk in chunks:
-                if not self.request.decode:
-                    yield chunk
-                    continue
-                if decoder is None:
+                if decoder is None and self.request.decode:
                     decoder = self._walk.decoder(self.request, response)
-                for piece in decoder.pieces(chunk):
-                    yield piece
+                for piece in (chunk,) if decoder is None else decoder.pieces(chunk):
+                    if self._stage is _Stage.PEEKING:
+                        self._peek(piece, timer)
+                    else:
+                        await self._hand_on(piece)
+                self._tell_progress(response)
             if decoder is not None:
                 decoder.finish()
+            if self._stage is _Stage.PEEKING:
+                self._release(timer)
         finally:
             if isinstance(chunks, AsyncGenerator):
                 await chunks.aclose()
 
-    async def _peek(self, pieces: AsyncIterator[bytes], response: WireResponse) -> None:
-        """Keep the beginning of the body; a peer that trickles it out has no more time than one that is silent."""
-        left_seconds = self._limits.peek_timeout_seconds - self._chain.hop_seconds
-        kept_bytes = 0
-        try:
-            async with asyncio.timeout(left_seconds):
-                async for piece in pieces:
-                    self._kept.append(piece)
-                    kept_bytes += len(piece)
-                    if kept_bytes >= PEEK_BYTES:
-                        break
-        except TimeoutError:
-            raise FetchFailed(
-                Code.RESPONSE_TIMEOUT, f"{self._host} did not send the beginning of its answer in time"
-            ) from None
-        self._tell_progress(response)
+    def _peek(self, piece: bytes, timer: asyncio.Timeout) -> None:
+        """Keep the beginning of the body for whoever joins, until it is enough to decide by."""
+        self._kept.append(piece)
+        self._kept_bytes += len(piece)
+        if self._kept_bytes >= PEEK_BYTES:
+            self._release(timer)
 
-    def _release(self, head: ReplyHead) -> None:
+    def _release(self, timer: asyncio.Timeout) -> None:
         """Give streaming callers what is there; from now on nobody else can have all of it as it comes."""
-        streaming = [caller for caller in self._callers if caller.is_streaming]
-        if self._stage is _Stage.ENDED:
+        head = self._head
+        if head is None or self._stage is _Stage.ENDED:
             return
-        if not streaming:
+        if self._whole_callers == len(self._callers):
             self._stage = _Stage.COLLECTING
+            timer.reschedule(
+                None
+            )  # nobody but the peer is waited for, and its time is the transport's to keep
             return
         self._stage = _Stage.FLOWING
+        timer.reschedule(self._ends_at)
+        self._body = body = SharedBody(f"the answer of {self._host}")
         begun = b"".join(self._kept)
         peek, rest = begun[:PEEK_BYTES], begun[PEEK_BYTES:]
-        for caller in streaming:
-            caller.reader = self._body.subscribe(first=(rest,) if rest else (), on_lag=caller.fail)
+        for caller in [caller for caller in self._callers if caller.is_streaming]:
+            caller.reader = body.subscribe(first=(rest,) if rest else (), on_lag=caller.fail)
             caller.deliver(self._head_for(caller, head), caller.reader, peek)
         if not self._whole_callers:
             self._kept.clear()
-        self._body.set_urgent(is_urgent=self._whole_callers > 0)
+        body.set_urgent(is_urgent=self._whole_callers > 0)
+
+    def _timed_out(self) -> FetchFailed:
+        if self._stage is _Stage.PEEKING:
+            what = f"{self._host} did not send the beginning of its answer in time"
+            return FetchFailed(Code.RESPONSE_TIMEOUT, what)
+        return FetchFailed(Code.TOTAL_TIMEOUT, f"the answer of {self._host} was not read to its end in time")
 
     def _head_for(self, caller: Caller, head: ReplyHead) -> ReplyHead:
         """The head as it is his: under the URL that he wrote, which HSTS may have turned into the one asked."""
@@ -295,14 +300,14 @@ class SharedExchange:
     async def _hand_on(self, piece: bytes) -> None:
         if self._whole_callers:
             self._kept.append(piece)
-        if self._stage is _Stage.FLOWING:
+        if self._body is not None:
             await self._body.push(piece)
 
-    def _tell_progress(self, response: WireResponse) -> None:
-        if self._chain.listener is None or self._head is None:
+    def _tell_progress(self, response: WireResponse, *, is_due: bool = False) -> None:
+        if self._hearers is None or self._head is None:
             return
         now = self._now()
-        if now >= self._progress_due_at:
+        if is_due or now >= self._progress_due_at:
             self._progress_due_at = now + _PROGRESS_SECONDS
             self._hearers.pass_on(ProgressEvent(response.received_bytes, self._head.declared_bytes))
 
@@ -322,7 +327,8 @@ class SharedExchange:
             self._give_up(callers, error)
 
     def _give_out(self, callers: list[Caller], kept: list[bytes]) -> None:
-        self._body.finish()
+        if self._body is not None:
+            self._body.finish()
         body = b"".join(kept)
         for caller in callers:
             if not caller.is_streaming and self._head is not None:
@@ -330,7 +336,8 @@ class SharedExchange:
             caller.complete(self.wire_bytes)
 
     def _give_up(self, callers: list[Caller], error: BaseException) -> None:
-        self._body.fail(error)
+        if self._body is not None:
+            self._body.fail(error)
         for caller in callers:
             caller.refuse(error)
             caller.end(describe_end(error))
