@@ -22,7 +22,7 @@ the callers' answers: the event loop cannot let anybody in between.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum, auto, unique
 
@@ -139,6 +139,8 @@ class SharedExchange:
         self._kept: list[bytes] = []
         self._kept_bytes = 0
         self._ends_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._fault: FetchFailed | None = None
         self._body: SharedBody | None = None
         self._hearers: _Hearers | None = None
         self._progress_due_at = 0.0
@@ -215,65 +217,63 @@ class SharedExchange:
         except MudroomError as error:
             self._walk.sign(self._chain, error)
             raise
+        self._end(None)
 
     async def _read(self, response: WireResponse) -> None:
         """The body to its end, under the time of the peek and then under that of the whole."""
-        self._head = self._walk.describe(self._chain, response)
-        self._headers_at = self._now()
-        loop_time = asyncio.get_running_loop().time()
         if self._stage is _Stage.ENDED:
             return
         self._stage = _Stage.PEEKING
+        self._head = self._walk.describe(self._chain, response)
+        self._headers_at = self._now()
+        loop_time = asyncio.get_running_loop().time()
         self._ends_at = loop_time + self._limits.total_timeout_seconds
-        peeked_at = loop_time + self._limits.peek_timeout_seconds - self._chain.hop_seconds
-        try:
-            async with asyncio.timeout_at(peeked_at) as timer:
-                await self._take_all(response, timer)
-        except TimeoutError:
-            raise self._timed_out() from None
-        self._tell_progress(response, is_due=True)
-
-    async def _take_all(self, response: WireResponse, timer: asyncio.Timeout) -> None:
+        self._allow_until(loop_time + self._limits.peek_timeout_seconds - self._chain.hop_seconds)
         chunks = response.chunks()
-        decoder: BodyDecoder | None = None
         try:
-            async for chunk in chunks:
-                if decoder is None and self.request.decode:
-                    decoder = self._walk.decoder(self.request, response)
-                for piece in (chunk,) if decoder is None else decoder.pieces(chunk):
-                    if self._stage is _Stage.PEEKING:
-                        self._peek(piece, timer)
-                    else:
-                        await self._hand_on(piece)
-                self._tell_progress(response)
-            if decoder is not None:
-                decoder.finish()
-            if self._stage is _Stage.PEEKING:
-                self._release(timer)
+            await self._take_all(response, chunks)
         finally:
+            self._allow_until(None)
             if isinstance(chunks, AsyncGenerator):
                 await chunks.aclose()
+        self._tell_progress(response, is_due=True)
 
-    def _peek(self, piece: bytes, timer: asyncio.Timeout) -> None:
+    async def _take_all(self, response: WireResponse, chunks: AsyncIterator[bytes]) -> None:
+        decoder: BodyDecoder | None = None
+        async for chunk in chunks:
+            if decoder is None and self.request.decode:
+                decoder = self._walk.decoder(self.request, response)
+            for piece in (chunk,) if decoder is None else decoder.pieces(chunk):
+                if self._stage is _Stage.PEEKING:
+                    self._peek(piece)
+                else:
+                    await self._hand_on(piece)
+            self._tell_progress(response)
+        if decoder is not None:
+            decoder.finish()
+        if self._stage is _Stage.PEEKING:
+            self._release()
+
+    def _peek(self, piece: bytes) -> None:
         """Keep the beginning of the body for whoever joins, until it is enough to decide by."""
         self._kept.append(piece)
         self._kept_bytes += len(piece)
         if self._kept_bytes >= PEEK_BYTES:
-            self._release(timer)
+            self._release()
 
-    def _release(self, timer: asyncio.Timeout) -> None:
+    def _release(self) -> None:
         """Give streaming callers what is there; from now on nobody else can have all of it as it comes."""
         head = self._head
         if head is None or self._stage is _Stage.ENDED:
             return
         if self._whole_callers == len(self._callers):
             self._stage = _Stage.COLLECTING
-            timer.reschedule(
+            self._allow_until(
                 None
-            )  # nobody but the peer is waited for, and its time is the transport's to keep
+            )  # from here the peer alone is waited for, and the transport keeps its time
             return
         self._stage = _Stage.FLOWING
-        timer.reschedule(self._ends_at)
+        self._allow_until(self._ends_at)
         self._body = body = SharedBody(f"the answer of {self._host}")
         begun = b"".join(self._kept)
         peek, rest = begun[:PEEK_BYTES], begun[PEEK_BYTES:]
@@ -284,11 +284,22 @@ class SharedExchange:
             self._kept.clear()
         body.set_urgent(is_urgent=self._whole_callers > 0)
 
-    def _timed_out(self) -> FetchFailed:
+    def _allow_until(self, moment: float | None) -> None:
+        """Have it end in a timeout at this moment of the event loop, instead of the moment before."""
+        if self._timer is not None:
+            self._timer.cancel()
+        loop = asyncio.get_running_loop()
+        self._timer = None if moment is None else loop.call_at(moment, self._time_out)
+
+    def _time_out(self) -> None:
         if self._stage is _Stage.PEEKING:
             what = f"{self._host} did not send the beginning of its answer in time"
-            return FetchFailed(Code.RESPONSE_TIMEOUT, what)
-        return FetchFailed(Code.TOTAL_TIMEOUT, f"the answer of {self._host} was not read to its end in time")
+            self._fault = FetchFailed(Code.RESPONSE_TIMEOUT, what)
+        else:
+            what = f"the answer of {self._host} was not read to its end in time"
+            self._fault = FetchFailed(Code.TOTAL_TIMEOUT, what)
+        self._walk.sign(self._chain, self._fault)
+        self.abandon()
 
     def _head_for(self, caller: Caller, head: ReplyHead) -> ReplyHead:
         """The head as it is his: under the URL that he wrote, which HSTS may have turned into the one asked."""
@@ -314,13 +325,21 @@ class SharedExchange:
     # ---- its end ----
 
     def _on_done(self, task: asyncio.Task[None]) -> None:
+        if task.cancelled():
+            self._end(
+                self._fault or FetchFailed(Code.CANCELLED, f"the request to {self._host} was cancelled")
+            )
+        elif (error := task.exception()) is not None:
+            self._end(error)
+        self._on_end(self)
+
+    def _end(self, error: BaseException | None) -> None:
+        """Give every caller who is left his answer or an error."""
         self._stage = _Stage.ENDED
         self._ended_at = self._now()
-        self._on_end(self)
         callers, kept = list(self._callers), self._kept
         self._callers.clear()
         self._kept = []
-        error = _failure_of(task, self._host)
         if error is None:
             self._give_out(callers, kept)
         else:
@@ -341,9 +360,3 @@ class SharedExchange:
         for caller in callers:
             caller.refuse(error)
             caller.end(describe_end(error))
-
-
-def _failure_of(task: asyncio.Task[None], host: str) -> BaseException | None:
-    if task.cancelled():
-        return FetchFailed(Code.CANCELLED, f"the request to {host} was cancelled")
-    return task.exception()
