@@ -233,7 +233,8 @@ class SharedExchange:
         try:
             await self._take_all(response, chunks)
         finally:
-            self._allow_until(None)
+            if self._timer is not None:
+                self._timer.cancel()
             if isinstance(chunks, AsyncGenerator):
                 await chunks.aclose()
         self._tell_progress(response, is_due=True)
@@ -267,10 +268,9 @@ class SharedExchange:
         if head is None or self._stage is _Stage.ENDED:
             return
         if self._whole_callers == len(self._callers):
-            self._stage = _Stage.COLLECTING
-            self._allow_until(
-                None
-            )  # from here the peer alone is waited for, and the transport keeps its time
+            self._stage = (
+                _Stage.COLLECTING
+            )  # from here the peer alone is waited for: the transport keeps the time
             return
         self._stage = _Stage.FLOWING
         self._allow_until(self._ends_at)
@@ -284,14 +284,15 @@ class SharedExchange:
             self._kept.clear()
         body.set_urgent(is_urgent=self._whole_callers > 0)
 
-    def _allow_until(self, moment: float | None) -> None:
-        """Have it end in a timeout at this moment of the event loop, instead of the moment before."""
+    def _allow_until(self, moment: float) -> None:
+        """Have it end in a timeout at this moment of the event loop, and at none that was set before."""
         if self._timer is not None:
             self._timer.cancel()
-        loop = asyncio.get_running_loop()
-        self._timer = None if moment is None else loop.call_at(moment, self._time_out)
+        self._timer = asyncio.get_running_loop().call_at(moment, self._time_out)
 
     def _time_out(self) -> None:
+        if self._stage is _Stage.COLLECTING:
+            return
         if self._stage is _Stage.PEEKING:
             what = f"{self._host} did not send the beginning of its answer in time"
             self._fault = FetchFailed(Code.RESPONSE_TIMEOUT, what)
