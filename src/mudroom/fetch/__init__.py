@@ -1,6 +1,7 @@
 """One URL to its bytes: redirects judged hop by hop, results bounded."""
 
 from mudroom.fetch.body import RequestBody, StreamBody
+from mudroom.fetch.caller import describe_end
 from mudroom.fetch.conditional import (
     ContentRange,
     Validators,
@@ -20,7 +21,7 @@ from mudroom.fetch.context import (
     ResourceKind,
 )
 from mudroom.fetch.cookies import CookieJar, JarContext
-from mudroom.fetch.events import FetchEvent
+from mudroom.fetch.events import FetchEvent, FinishedEvent
 from mudroom.fetch.fetcher import Fetcher
 from mudroom.fetch.file_sink import FileSink
 from mudroom.fetch.hooks import HopHooks
@@ -63,6 +64,7 @@ __all__ = [
     "Fetcher",
     "FileHstsStore",
     "FileSink",
+    "FinishedEvent",
     "HeldBody",
     "HopCheck",
     "HopHooks",
@@ -99,6 +101,7 @@ __all__ = [
     "check_not_modified",
     "check_part",
     "condition_headers",
+    "describe_end",
     "find_retry_after",
     "find_total",
     "judge_continuation",

@@ -34,7 +34,7 @@ from mudroom.fetch.scheduler import Scheduler, SchedulerOptions
 from mudroom.fetch.shared_exchange import ExchangeLimits, Walk
 from mudroom.fetch.sharing import Sharing
 from mudroom.fetch.slots import Slots
-from mudroom.fetch.telling import Telling
+from mudroom.fetch.telling import Telling, Watch
 from mudroom.fetch.visit import Visit
 from mudroom.media import BodyDecoder, header_values, name_type, parse_content_type
 from mudroom.net import (
@@ -126,6 +126,13 @@ class Fetcher:
             request = replace(request, request_id=label.request_id)
             watch = self._telling.watch(label)
         return await self._sharing.submit(request, watch)
+
+    def watch(self, request: FetchRequest) -> Watch | None:
+        """Who tells the host of a request to `fetch` or `stream`; whoever asks for it tells its end.
+
+        None where no host listens, and for all that nobody asks this for: `submit` does it by itself.
+        """
+        return None if self._telling is None else self._telling.watch(request.label)
 
     @property
     def in_flight(self) -> int:

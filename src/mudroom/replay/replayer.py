@@ -15,7 +15,7 @@ from mudroom.address import EgressPolicy, parse_url
 from mudroom.corpus import CorpusStore
 from mudroom.crawl import CancelToken, Crawler, CrawlObserver, CrawlParts, RecordedOrder, Stop, page_key
 from mudroom.errors import Code, InvalidConfig, MudroomError
-from mudroom.intake import Intake, Parts, RobotsGates
+from mudroom.intake import Intake, Parts, RobotsGates, Sitemaps
 from mudroom.model import CrawlState, RunKind, WarningCode
 from mudroom.replay.compare import REPLAY_OPTION, Difference, compare_manifests, compare_versions
 from mudroom.replay.egress import find_egress
@@ -23,7 +23,7 @@ from mudroom.replay.fetcher import ArchiveFetcher
 from mudroom.replay.policy import read_policy
 from mudroom.replay.record import RunRecord, read_run
 from mudroom.replay.sources import ArchiveSources
-from mudroom.snapshot import KeepRule
+from mudroom.snapshot import KeepRule, SourceKind
 
 __all__ = ["KEEP_OPTION", "ReplayReport", "Replayer"]
 
@@ -86,9 +86,8 @@ class Replayer:
         egress = find_egress(run.options)
         max_bytes = self._max_decoded_bytes
         fetcher = ArchiveFetcher(run, self._parts.archive, max_decoded_bytes=max_bytes)
-        sources = ArchiveSources(run, self._parts.archive, max_decoded_bytes=max_bytes)
         order = RecordedOrder(_list_pages(run), stop=_find_stop(run))
-        crawler = self._join(run, fetcher, sources, egress, corpus or self._corpus)
+        crawler = self._join(run, fetcher, egress, corpus or self._corpus)
         manifest = await crawler.crawl(run.manifest["root_url"], policy, cancel=cancel, order=order)
         return ReplayReport(
             replay_of=run.run_id,
@@ -103,7 +102,6 @@ class Replayer:
         self,
         run: RunRecord,
         fetcher: ArchiveFetcher,
-        sources: ArchiveSources,
         egress: EgressPolicy,
         corpus: CorpusStore,
     ) -> Crawler:
@@ -114,7 +112,8 @@ class Replayer:
             CrawlParts(
                 intake=Intake(parts),
                 corpus=corpus,
-                robots=RobotsGates(sources, None, parts.clock, _go_on),
+                robots=RobotsGates(self._list(run, SourceKind.ROBOTS), None, parts.clock, _go_on),
+                sitemaps=Sitemaps(self._list(run, SourceKind.SITEMAP), parts.guests, None, parts.clock),
                 egress=egress,
                 clock=parts.clock,
                 sleep=_wait_for_ever,
@@ -122,6 +121,9 @@ class Replayer:
                 options={**run.options, REPLAY_OPTION: run.run_id},
             )
         )
+
+    def _list(self, run: RunRecord, kind: SourceKind) -> ArchiveSources:
+        return ArchiveSources(run, self._parts.archive, kind, max_decoded_bytes=self._max_decoded_bytes)
 
 
 def check_replayable(run: RunRecord) -> None:
