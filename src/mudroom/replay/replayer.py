@@ -21,6 +21,7 @@ from mudroom.replay.compare import REPLAY_OPTION, Difference, compare_manifests,
 from mudroom.replay.egress import find_egress
 from mudroom.replay.fetcher import ArchiveFetcher
 from mudroom.replay.policy import read_policy
+from mudroom.replay.priors import RecordedPriors
 from mudroom.replay.record import RunRecord, read_run
 from mudroom.replay.sources import ArchiveSources
 from mudroom.snapshot import KeepRule, SourceKind
@@ -106,7 +107,12 @@ class Replayer:
         corpus: CorpusStore,
     ) -> Crawler:
         parts = replace(
-            self._parts, fetcher=fetcher, egress=egress, keep=KeepRule.ALL, observer=self._observer
+            self._parts,
+            fetcher=fetcher,
+            egress=egress,
+            keep=KeepRule.ALL,
+            observer=self._observer,
+            priors=RecordedPriors(run),
         )
         return Crawler(
             CrawlParts(
