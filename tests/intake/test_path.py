@@ -21,6 +21,7 @@ from mudroom.model import (
     Finding,
     Hiding,
     Initiator,
+    Link,
     PageState,
     Severity,
     View,
@@ -401,6 +402,18 @@ async def test_a_robots_refusal_fails_before_anything_is_dialled() -> None:
     assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.reason) == (Code.ROBOTS_DENIED, Reason.ROBOTS)
     assert house.transport.dials == []
+
+
+@pytest.mark.parametrize(
+    ("value", "is_nofollow"), [("noindex", False), ("noindex, nofollow", True), ("otherbot: nofollow", False)]
+)
+async def test_a_header_can_ask_that_no_link_be_followed(value: str, is_nofollow: bool) -> None:
+    answer = PaperAnswer(headers=(("X-Robots-Tag", value),), body=b"x")
+    guests = ScriptedGuests({SITE: make_document(links=["/a"], base_url=SITE)})
+    house = PaperHouse({SITE: answer}, guests=guests)
+    outcome = await house.intake.take_page(ask(), await house.begin())
+    assert isinstance(outcome, Stored)
+    assert outcome.links == (Link("/a", is_nofollow),)
 
 
 async def test_links_may_use_the_exception_their_page_was_dialled_in_and_no_other() -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +24,7 @@ from mudroom.clock import Clock, SystemClock
 from mudroom.corpus import FileCorpus, RunVersions, RunWriter
 from mudroom.crawl import Crawler, CrawlObserver, CrawlParts, CrawlPolicy, SilentObserver
 from mudroom.errors import FileRefused, MudroomError
+from mudroom.exchange import Importer, ImportLimits
 from mudroom.fetch import FetchContext, Fetcher, FileHstsStore, Hsts, RedirectRule, open_telling
 from mudroom.intake import (
     HEADER_NAMES_OPTION,
@@ -48,6 +50,7 @@ from mudroom.net import CurlTransport, Interface, MachineEgress, Resolver, Syste
 from mudroom.screen import PolicyOptions
 from mudroom.settings import Settings
 from mudroom.snapshot import FileSnapshotStore, KeepRule
+from mudroom.warc import ForeignLimits
 
 __all__ = ["House", "Network", "fail_without_run", "open_fetcher", "open_house"]
 
@@ -113,10 +116,14 @@ class House:
         stream: BinaryIO | None,
         *,
         url: str | None = None,
+        retrieved_at: datetime | None = None,
         content_type: str = "",
         views: frozenset[View] = frozenset({View.MARKDOWN}),
     ) -> Outcome:
-        """One file, or what a stream holds, in a run of its own."""
+        """One file, or what a stream holds, in a run of its own.
+
+        Shapes: `url` and `retrieved_at` say where it came from and when, and are believed of a person only.
+        """
         max_bytes = self.settings.extract.max_body_bytes
         name = "standard input" if stream is not None else _show_name(path)
         url = strip_credentials(url) if url is not None else None
@@ -133,6 +140,7 @@ class House:
                 untrusted_body=body,
                 content_type=content_type,
                 url=url,
+                retrieved_at=retrieved_at,
                 views=views,
             )
             return await self.intake.take_file(request, run)
@@ -154,9 +162,24 @@ class House:
         except MudroomError as error:
             return fail_without_run(name, error)
 
+    async def import_archive(self, path: Path) -> dict[str, Any]:
+        """The manifest of a run that holds what is in a WARC or WACZ file, marked as imported.
+
+        Raises: FileRefused where there is no such file, or it is none; StoreFailed.
+        """
+        limits = ImportLimits(
+            foreign=ForeignLimits(max_record_bytes=self.settings.extract.max_body_bytes + _HEAD_ROOM_BYTES)
+        )
+        importer = Importer(self.intake, self.corpus, self.archive, limits)
+        return await importer.take(path, _show_name(path), describe_run(self.settings))
+
     async def crawl(self, untrusted_seed: str, policy: CrawlPolicy) -> dict[str, Any]:
         """The manifest of one crawl. Cancelling the task stops it and still gives its manifest."""
         return await self.crawler.crawl_to_end(untrusted_seed, policy)
+
+
+_HEAD_ROOM_BYTES = 1 << 20
+"""Of an archived answer beside its body."""
 
 
 def fail_without_run(name: str, error: MudroomError) -> Failed:
@@ -200,10 +223,11 @@ async def _open_network(
         if settings.fetch.hsts:
             store = FileHstsStore(settings.workspace / "private" / "state" / "hsts.json", clock)
             hsts = Hsts(await stack.enter_async_context(store), clock)
-        yield (
-            Fetcher(transport, resolver, egress, options, clock, slots=slots, hooks=telling, hsts=hsts),
-            egress,
+        fetcher = Fetcher(
+            transport, resolver, egress, options, clock, slots=slots, telling=telling, hsts=hsts
         )
+        stack.push_async_callback(fetcher.aclose)
+        yield fetcher, egress
 
 
 @asynccontextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,9 @@ from mudroom.corpus.reading import (
 )
 from mudroom.corpus.recorder import SOURCES_FILE, RunRecorder, metadata_path
 from mudroom.corpus.records import RunSummary, RunVersions, StoredPage
+from mudroom.corpus.reopening import ReopenedRun, RunRemains, run_is_active
 from mudroom.corpus.sink import JournalName, MemorySink
+from mudroom.errors import Code
 from mudroom.model import CrawlState, RunKind, format_run_id
 
 __all__ = ["MemoryCorpus"]
@@ -59,6 +61,20 @@ class MemoryCorpus:
         run = RunRecorder(head, sink, self._clock, _do_now, None)
         run.begin()
         return run
+
+    async def reopen_run(self, run_id: str, *, given_up: Collection[Code] = ()) -> ReopenedRun:
+        """A run that was ended before its time, to go on with; one that was not is still written."""
+        manifest = self._read(run_id, "manifest.json")
+        if manifest["state"] == CrawlState.RUNNING:
+            raise run_is_active(run_id)
+        sink = self._runs[run_id]
+        sources = await self.read_sources(run_id)
+        remains = RunRemains.gather(manifest, sink.files["security/findings.json"], sources, {}, given_up)
+        for journal, lines in remains.list_lines().items():
+            for number, line in lines:
+                sink.append(journal, number, line)
+        head = remains.make_head(self._versions.as_record())
+        return remains.resume(RunRecorder(head, sink, self._clock, _do_now, None))
 
     def files_of(self, run_id: str) -> Mapping[str, bytes]:
         """The files of a run by their path: what a test looks at."""

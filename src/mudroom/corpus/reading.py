@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from mudroom.corpus.manifest import HEAD_BYTES, Totals, read_summary
 from mudroom.corpus.naming import is_run_id, run_not_found
 from mudroom.corpus.recorder import SOURCES_FILE, metadata_path
 from mudroom.corpus.records import RunSummary, StoredPage
+from mudroom.corpus.reopening import RunRemains, run_is_active
 from mudroom.corpus.sink import JournalName
 from mudroom.errors import Code, StoreFailed
 from mudroom.model import CrawlState, OutcomeKind
@@ -27,9 +29,11 @@ __all__ = [
     "check_stored",
     "count_rows",
     "list_sources",
+    "lock_run",
     "parse_record",
     "read_manifest",
     "read_metadata",
+    "read_remains",
     "read_run_summary",
     "read_sources",
     "read_stored",
@@ -42,7 +46,7 @@ def read_run_summary(workspace: Path, run_id: str) -> RunSummary:
     summary = _read_head(workspace, run_id)
     if summary.state is not CrawlState.RUNNING:
         return summary
-    journal = _read_pages_journal(workspace, run_id)
+    journal = _read_journal(workspace, run_id, JournalName.PAGES)
     if journal is None:
         return _read_head(workspace, run_id)  # it ended meanwhile, and took its journal away
     totals = count_rows(parse_record(line) for line in journal.lines)
@@ -62,7 +66,7 @@ def read_manifest(workspace: Path, run_id: str) -> dict[str, Any]:
     with _run_folder(workspace, run_id) as folder:
         manifest = parse_record(read_file(folder, "manifest.json"))
         if manifest.get("state") == CrawlState.RUNNING:
-            journal = _read_pages_journal(workspace, run_id)
+            journal = _read_journal(workspace, run_id, JournalName.PAGES)
             if journal is not None:
                 add_rows(manifest, journal.lines)
     return manifest
@@ -89,10 +93,6 @@ def list_sources(content: bytes) -> list[dict[str, Any]]:
     return sources
 
 
-def _read_pages_journal(workspace: Path, run_id: str) -> JournalLeft | None:
-    return _read_journal(workspace, run_id, JournalName.PAGES)
-
-
 def _read_journal(workspace: Path, run_id: str, name: JournalName) -> JournalLeft | None:
     with map_faults(workspace):
         try:
@@ -103,6 +103,33 @@ def _read_journal(workspace: Path, run_id: str, name: JournalName) -> JournalLef
             return read_journal(journals, journal_name(run_id, name))
         finally:
             os.close(journals)
+
+
+def read_remains(workspace: Path, run_id: str, given_up: Collection[Code]) -> RunRemains:
+    """All that a run left. Raises: StoreFailed RUN_ACTIVE while somebody writes it."""
+    with _run_folder(workspace, run_id) as folder:
+        manifest = parse_record(read_file(folder, "manifest.json"))
+        findings = _read_within(folder, "security/findings.json")
+    sources = read_sources(workspace, run_id)
+    journals: dict[JournalName, list[bytes]] = {}
+    for name in JournalName:
+        left = _read_journal(workspace, run_id, name)
+        if left is not None and left.is_live:
+            raise run_is_active(run_id)
+        if left is not None:
+            journals[name] = left.lines
+    return RunRemains.gather(manifest, findings, sources, journals, given_up)
+
+
+@contextmanager
+def lock_run(workspace: Path, run_id: str) -> Iterator[None]:
+    """Holds a run's folder, so that two cannot take it up at once. Raises: StoreFailed RUN_ACTIVE."""
+    with _run_folder(workspace, run_id) as folder:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as held:
+            raise run_is_active(run_id) from held
+        yield
 
 
 def add_rows(manifest: dict[str, Any], lines: Iterable[bytes]) -> None:

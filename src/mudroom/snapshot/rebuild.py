@@ -91,12 +91,14 @@ def _put_aside(root: Path) -> None:
 
 
 def _rebuild(folder: ArchiveFolder, options: SnapshotOptions, *, is_replaced: bool) -> RebuildReport:
-    held = folder.lock_all()
     index = folder.index
+    index.db.execute("CREATE TEMP TABLE known AS SELECT record FROM snapshots")
+    known = _count(index.db, "SELECT count(*) FROM temp.known")
+    if not is_replaced:
+        folder.recover()  # only an index that knows a segment can tell a torn tail from damage
+    held = folder.lock_all()
     try:
         with index.transaction() as db:
-            db.execute("CREATE TEMP TABLE known AS SELECT record FROM snapshots")
-            known = _count(db, "SELECT count(*) FROM temp.known")
             _forget(db, {file.name for file in held}, set(folder.segment_names()))
             for file in held:
                 _index_segment(folder, file, options)
@@ -104,7 +106,6 @@ def _rebuild(folder: ArchiveFolder, options: SnapshotOptions, *, is_replaced: bo
             found = _count(
                 db, "SELECT count(*) FROM temp.known WHERE record IN (SELECT record FROM snapshots)"
             )
-            db.execute("DROP TABLE temp.known")
             count = index.count()
     finally:
         for file in held:
