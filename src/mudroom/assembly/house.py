@@ -260,7 +260,7 @@ async def open_house(
             guests or GuestPool(build_jail_options(settings, floor=floor))
         )
         keep = settings.archive.keep
-        max_decoded_bytes = build_fetch_options(settings).max_decoded_bytes
+        profile = build_fetch_options(settings)
         intake = Intake(
             Parts(
                 fetcher=fetcher,
@@ -272,7 +272,9 @@ async def open_house(
                 policy=policy,
                 clock=clock,
                 observer=observer,
-                priors=ArchivePriors(archive, corpus, max_decoded_bytes=max_decoded_bytes),
+                priors=ArchivePriors(
+                    archive, corpus, profile.headers, max_decoded_bytes=profile.max_decoded_bytes
+                ),
             )
         )
         robots = RobotsGates(fetcher, archive if keep is KeepRule.ALL else None, clock, asyncio.sleep)

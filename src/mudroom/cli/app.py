@@ -20,6 +20,7 @@ _COMMANDS = {
     "runs": "List what this workspace holds.",
     "prune": "Remove from the archive what no run refers to any more.",
     "rebuild": "Make the archive's index again from its segments.",
+    "inspect": "Show what is known of a run, a reference or a URL.",
     "replay": "Crawl again from the archive, without a network, and compare.",
     "verify": "Check a run or reference again, from bytes to text.",
     "export": "Write a run as a WARC or WACZ file.",

@@ -17,6 +17,7 @@ from mudroom.corpus.manifest import ManifestHead, summarise_damaged
 from mudroom.corpus.naming import is_run_id, newest_first, resolve_name
 from mudroom.corpus.reading import (
     lock_run,
+    read_findings,
     read_manifest,
     read_metadata,
     read_remains,
@@ -130,6 +131,10 @@ class FileCorpus:
     async def read_sources(self, run_id: str) -> Sequence[Mapping[str, Any]]:
         """What a run asked for beside its pages."""
         return await self._do(lambda: read_sources(self._workspace, run_id))
+
+    async def read_findings(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        """What was found in a run's pages."""
+        return await self._do(lambda: read_findings(self._workspace, run_id))
 
     async def read_document(self, run_id: str, number: int) -> StoredPage:
         """An accepted document, exactly as it was scanned."""

@@ -14,11 +14,12 @@ from mudroom.corpus.reading import (
     add_rows,
     check_stored,
     count_rows,
+    list_entries,
     list_sources,
     parse_record,
     stored_path,
 )
-from mudroom.corpus.recorder import SOURCES_FILE, RunRecorder, metadata_path
+from mudroom.corpus.recorder import FINDINGS_FILE, SOURCES_FILE, RunRecorder, metadata_path
 from mudroom.corpus.records import RunSummary, RunVersions, StoredPage
 from mudroom.corpus.reopening import ReopenedRun, RunRemains, run_is_active
 from mudroom.corpus.sink import JournalName, MemorySink
@@ -113,6 +114,13 @@ class MemoryCorpus:
         return [parse_record(line) for line in lines] or list_sources(
             run.files.get(SOURCES_FILE, b'{"sources": []}')
         )
+
+    async def read_findings(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        """What was found in a run's pages."""
+        if (run := self._runs.get(run_id)) is None:
+            raise run_not_found()
+        lines = run.lines(JournalName.FINDINGS)
+        return [parse_record(line) for line in lines] or list_entries(run.files[FINDINGS_FILE], "documents")
 
     async def read_document(self, run_id: str, number: int) -> StoredPage:
         """An accepted document, exactly as it was scanned."""

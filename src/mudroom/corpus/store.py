@@ -119,6 +119,10 @@ class CorpusStore(Protocol):
         """What a run asked for beside its pages, in the order in which it was recorded."""
         ...
 
+    async def read_findings(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        """What was found in a run's pages: of each that has any, its number, and ids and severities."""
+        ...
+
     async def read_document(self, run_id: str, number: int) -> StoredPage:
         """An accepted document, exactly as it was scanned; never one that was quarantined."""
         ...

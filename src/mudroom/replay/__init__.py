@@ -1,6 +1,7 @@
 """What was done, done again from the archive: replays, proofs, and another screening."""
 
 from mudroom.replay.compare import REPLAY_OPTION, Difference, compare_manifests, compare_versions
+from mudroom.replay.dossier import Archivist
 from mudroom.replay.egress import EGRESS_OPTION, describe_egress
 from mudroom.replay.names import (
     PageTarget,
@@ -19,6 +20,7 @@ __all__ = [
     "EGRESS_OPTION",
     "KEEP_OPTION",
     "REPLAY_OPTION",
+    "Archivist",
     "Difference",
     "PageProof",
     "PageTarget",
