@@ -12,5 +12,5 @@ compile() {
         --no-emit-index-url --no-annotate --custom-compile-command "make lock" "$@"
 }
 compile --output-file requirements/run.txt
-compile --extra testing --group dev --constraint requirements/run.txt --output-file requirements/dev.txt
-compile --extra testing --group dev --group bench --constraint requirements/dev.txt --output-file requirements/bench.txt
+compile --extra otel --extra testing --group dev --constraint requirements/run.txt --output-file requirements/dev.txt
+compile --extra otel --extra testing --group dev --group bench --constraint requirements/dev.txt --output-file requirements/bench.txt

@@ -8,8 +8,16 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Blocked",
+    "CookieJar",
     "CrawlPolicy",
     "Failed",
+    "FetchRequest",
+    "Fetcher",
+    "JarContext",
+    "LoggingContext",
+    "NullContext",
+    "OpenTelemetryContext",
+    "Priority",
     "Quarantined",
     "Stored",
     "__version__",
@@ -17,19 +25,29 @@ __all__ = [
     "load_settings",
     "open",
     "open_sync",
+    "simple",
 ]
 
 _LIBRARY = MappingProxyType(
     {
         "Blocked": "mudroom.intake:Blocked",
+        "CookieJar": "mudroom.fetch:CookieJar",
         "CrawlPolicy": "mudroom.crawl:CrawlPolicy",
         "Failed": "mudroom.intake:Failed",
+        "FetchRequest": "mudroom.fetch:FetchRequest",
+        "Fetcher": "mudroom.assembly.fetching:Fetcher",
+        "JarContext": "mudroom.fetch:JarContext",
+        "LoggingContext": "mudroom.fetch.logged:LoggingContext",
+        "NullContext": "mudroom.fetch:NullContext",
+        "OpenTelemetryContext": "mudroom.fetch.otel:OpenTelemetryContext",
+        "Priority": "mudroom.fetch:Priority",
         "Quarantined": "mudroom.intake:Quarantined",
         "Stored": "mudroom.intake:Stored",
         "crawl": "mudroom.assembly.library:crawl_site",
         "load_settings": "mudroom.settings:load_settings",
         "open": "mudroom.assembly.library:open_target",
         "open_sync": "mudroom.assembly.library:open_target_blocking",
+        "simple": "mudroom.simple",
     }
 )
 
@@ -45,8 +63,9 @@ class _Library(ModuleType):
     def __getattr__(self, name: str) -> object:
         if name not in _LIBRARY:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        module, _, attribute = _LIBRARY[name].partition(":")
-        return getattr(importlib.import_module(module), attribute)
+        place, _, attribute = _LIBRARY[name].partition(":")
+        module = importlib.import_module(place)
+        return getattr(module, attribute) if attribute else module
 
     def __setattr__(self, name: str, value: object) -> None:
         if name not in _LIBRARY:

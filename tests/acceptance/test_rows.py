@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,26 @@ def test_a_site_of_circles_and_fragments_is_read_once_a_page(program: Program) -
     assert found["state"] == "COMPLETE"
     assert found["hits"]["/"] == 1
     assert found["hits"]["/x"] <= 2, "an empty query is another address"
+
+
+def test_pages_that_only_sitemaps_name_are_taken_in_and_nothing_off_the_host(program: Program) -> None:
+    with serve_in_thread(Route(path="/off", body="x")) as other:
+        child = f"<urlset><url><loc><![CDATA[/only]]></loc></url><url><loc>{other.url('/off')}</loc></url></urlset>"
+        manifest = crawl(
+            program,
+            Route(path="/robots.txt", body="User-agent: *\nSitemap: /index.xml\n"),
+            Route(path="/", content_type="text/html", body="<p>Begin <a href=/linked>here</a>."),
+            Route(path="/index.xml", body="<sitemapindex><sitemap><loc>/a.xml.gz</loc></sitemap>"),
+            Route(path="/a.xml.gz", content_type="application/gzip", body=gzip.compress(child.encode())),
+            Route(path="/only", body="Only in the sitemap."),
+            Route(path="/linked", body="Linked."),
+        )
+        assert other.total_connections == 0
+    assert [urlsplit(page["url"]).path for page in manifest["pages"]] == ["/", "/only", "/linked"]
+    assert {page["outcome"] for page in manifest["pages"]} == {"STORED"}
+    codes = [warning["code"] for warning in manifest["warnings"]]
+    assert codes == ["SITEMAP_MALFORMED", "LINK_REFUSED"]
+    assert manifest["hits"]["/index.xml"] == manifest["hits"]["/a.xml.gz"] == 1
 
 
 def test_a_crawl_of_two_pages_says_that_more_were_there(program: Program) -> None:

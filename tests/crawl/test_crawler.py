@@ -9,7 +9,7 @@ import pytest
 
 from mudroom.crawl import CancelToken, CrawlPolicy, CrawlScope, RobotsMode
 from mudroom.errors import Code, InvalidConfig, StoreFailed
-from mudroom.model import CrawlState, Link, OutcomeKind, PageState
+from mudroom.model import CrawlState, Link, LinkRelation, OutcomeKind, PageState
 
 A = "http://a.example"
 LOCAL = "http://127.0.0.1:8000"
@@ -447,13 +447,25 @@ async def test_a_redirect_to_a_page_already_taken_in_is_not_stored_twice(bench: 
     assert manifest["state"] == "COMPLETE"
 
 
-async def test_a_page_that_a_redirect_came_to_first_is_not_fetched_again(bench: Any) -> None:
+async def test_a_redirect_to_a_page_that_waits_leaves_it_its_own_turn(bench: Any) -> None:
     site = list_site(bench, 3)
     site[f"{A}/0"] = bench.page(redirect="/2")
     manifest = await bench.crawl(site, concurrency=1, **FAST)
     assert bench.fetched().count(f"{A}/2") == 1
-    assert [page["url"] for page in manifest["pages"]] == [f"{A}/", f"{A}/0", f"{A}/1"]
+    assert ends(manifest)[f"{A}/0"] == "DUPLICATE_PAGE"
+    assert ends(manifest)[f"{A}/2"] == "STORED"
     assert manifest["state"] == "COMPLETE"
+
+
+async def test_a_page_that_a_redirect_came_to_first_is_not_fetched_again(bench: Any) -> None:
+    site = list_site(bench, 2)
+    site[f"{A}/0"] = bench.page(redirect="/new")
+    site[f"{A}/new"] = bench.page(links=("/more",))
+    site[f"{A}/1"] = bench.page(links=("/new",))
+    site[f"{A}/more"] = bench.page()
+    manifest = await bench.crawl(site, **FAST)
+    assert bench.fetched().count(f"{A}/new") == 1
+    assert [page["url"] for page in manifest["pages"]] == [f"{A}/", f"{A}/0", f"{A}/1", f"{A}/more"]
 
 
 async def test_a_redirect_to_another_spelling_of_the_same_page_is_followed(bench: Any) -> None:
@@ -501,6 +513,29 @@ async def test_nofollow_is_heeded_unless_the_policy_says_otherwise(bench: Any) -
     assert bench.fetched() == [f"{A}/"]
     await bench.crawl(site, follow_nofollow=True, **FAST)
     assert f"{A}/x" in bench.fetched()
+
+
+@pytest.mark.parametrize(
+    ("relations", "followed"),
+    [
+        (None, ["/a", "/c", "/n"]),
+        ((), ["/a"]),
+        ((LinkRelation.ALTERNATE,), ["/a", "/l"]),
+        (tuple(LinkRelation), ["/a", "/c", "/n", "/l"]),
+    ],
+)
+async def test_related_pages_are_followed_as_the_policy_says(
+    bench: Any, relations: tuple[LinkRelation, ...] | None, followed: list[str]
+) -> None:
+    links = (
+        Link("/a"),
+        Link("/c", relation=LinkRelation.CANONICAL),
+        Link("/n", relation=LinkRelation.NEXT),
+        Link("/l", relation=LinkRelation.ALTERNATE),
+    )
+    options = {} if relations is None else {"follow_relations": frozenset(relations)}
+    await bench.crawl({f"{A}/": bench.page(links=links)}, **options, **FAST)
+    assert sorted(bench.fetched()[1:]) == sorted(f"{A}{path}" for path in followed)
 
 
 async def test_links_off_the_host_and_refused_ones_are_counted_not_named(bench: Any) -> None:

@@ -19,7 +19,8 @@ def watch():
 """
 
 EXTRACT = """
-from mudroom.extract import ExtractLimits, ExtractSource, extract_document
+import gzip, zlib
+from mudroom.extract import ExtractLimits, ExtractSource, SitemapLimits, extract_document, read_sitemap
 from mudroom.errors import ContentRefused
 from mudroom.guest.extracting import ExtractRole
 from mudroom.model import View
@@ -45,7 +46,12 @@ for codec in ("euc_jp", "shift_jis", "iso2022_jp", "gb18030", "big5", "euc_kr", 
               "cp1255", "cp1256", "iso8859_2", "iso8859_5", "cp874", "utf_16", "utf_8_sig", "mac_roman"):
     text = "".join(chr(n) for n in range(32, 65000, 3)).encode(codec, "ignore")[:1500]
     BODIES += [(text, "text/plain"), (text, ""), (text, "text/html; charset=" + codec.replace("_", "-"))]
+MAPS = [b"", b"http://a.test/", b"<!DOCTYPE u [<!ENTITY a SYSTEM 'file:///etc/passwd'>]><urlset/>", b"<urlset>&a;",
+        b"<?xml version='1.0' encoding='koi8-r'?><urlset/>", gzip.compress(b"<a/>"), gzip.compress(b"<a/>")[:-4]]
 watch()
+for body in MAPS + [body for body, _ in BODIES]:
+    for charset in (None, "utf-8", "euc-jp", "none such"):
+        read_sitemap(body, charset, SitemapLimits())
 for body, content_type in BODIES:
     for filename in (None, "a.html", "a.md", "a.xlsx"):
         source = ExtractSource(url="https://a.test/", content_type=content_type, filename=filename, views=frozenset(View))

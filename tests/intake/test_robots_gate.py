@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -11,12 +12,14 @@ from typing import Any, cast
 import pytest
 
 from mudroom.address import ExceptionScope, ParsedUrl, parse_url
+from mudroom.corpus import SourceRecord
 from mudroom.errors import Code, EgressRefused, FetchFailed, MudroomError, StoreFailed
 from mudroom.fetch import FetchRequest, RedirectScope, Streamed
 from mudroom.intake import RobotsGates, RobotsMode, RobotsOptions
 from mudroom.media import BodyDecoder
 from mudroom.model import Hop, WarningCode
-from mudroom.snapshot import SnapshotInput, SourceKind
+from mudroom.snapshot import SnapshotInput, SourceKind, StoredSnapshot, prepare_snapshot
+from mudroom.snapshot.writer import stored_of
 
 NONE, OPERATOR = ExceptionScope.none(), ExceptionScope.operator()
 RULES = b"User-agent: *\nDisallow: /private\n"
@@ -98,10 +101,11 @@ class KeptSnapshots:
     kept: list[SnapshotInput] = field(default_factory=list)
     error: StoreFailed | None = None
 
-    async def put(self, snapshot: SnapshotInput) -> None:
+    async def put(self, snapshot: SnapshotInput) -> StoredSnapshot:
         if self.error is not None:
             raise self.error
         self.kept.append(snapshot)
+        return stored_of(prepare_snapshot(snapshot), is_new=True)
 
 
 class StillClock:
@@ -407,3 +411,52 @@ async def test_a_file_is_asked_for_with_the_exceptions_of_its_hop(house: Callabl
         ("http://b.intern.example/robots.txt", inside),
         ("http://c.example/robots.txt", NONE),
     ]
+
+
+RECORDS = [
+    # id, what the origin answers, (status, code, bytes, whether the archive has it)
+    ("a-file", [Answer()], (200, None, len(RULES), True)),
+    ("none", [Answer(status=404, body=b"gone")], (404, None, 4, True)),
+    ("asked-twice", [Answer(status=429, body=b"slow"), Answer()], (200, None, 4 + len(RULES), True)),
+    (
+        "no-name",
+        [Answer(error=FetchFailed(Code.DNS_FAILURE, "no such name"))],
+        (None, "DNS_FAILURE", 0, False),
+    ),
+    (
+        "refused",
+        [Answer(error=EgressRefused(Code.DENIED_ADDRESS, "inside"))],
+        (None, "DENIED_ADDRESS", 0, False),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"), [row[1:] for row in RECORDS], ids=[row[0] for row in RECORDS]
+)
+async def test_each_file_asked_for_stands_in_the_runs_record(
+    house: Callable[..., House], answers: list[Answer], expected: tuple[object, ...]
+) -> None:
+    records: list[SourceRecord] = []
+
+    async def record(source: SourceRecord) -> None:
+        records.append(source)
+
+    gate = house(*answers).gates.open_gate("crawl_1", RobotsMode.OBEY, record)
+    for _ in range(2):
+        with contextlib.suppress(EgressRefused):
+            await gate.check(url("https://a.example/"), NONE)
+    (source,) = records
+    code = source.code.value if source.code else None
+    told = (source.http_status, code, source.wire_bytes, source.source_ref is not None)
+    assert (source.kind, source.url, told) == ("robots", "https://a.example/robots.txt", expected)
+    assert gate.received_bytes == source.wire_bytes
+
+
+async def test_a_file_that_cannot_be_recorded_is_warned_of(house: Callable[..., House]) -> None:
+    async def record(source: SourceRecord) -> None:
+        raise StoreFailed(Code.NO_SPACE, f"no room for {source.kind}")
+
+    gate = house(Answer()).gates.open_gate("crawl_1", RobotsMode.OBEY, record)
+    await gate.check(url("https://a.example/"), NONE)
+    assert [notice.code for notice in gate.notices] == [WarningCode.NOT_ARCHIVED]

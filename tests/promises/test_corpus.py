@@ -20,6 +20,7 @@ from mudroom.corpus import (
     PageNote,
     RunWarning,
     RunWriter,
+    SourceRecord,
     load_schema,
 )
 from mudroom.errors import Code, MudroomError
@@ -321,3 +322,32 @@ async def test_a_payload_is_in_no_record_of_a_withheld_page(corpus: CorpusStore,
     for path, content in contents.items():
         assert "ignore" not in path
         assert b"ignore" not in content
+
+
+async def test_what_was_asked_for_beside_pages_is_recorded_in_its_order(corpus: CorpusStore) -> None:
+    run = await _begin(corpus)
+    assert await corpus.read_sources(run.run_id) == []
+    robots = "https://example.org/robots.txt"
+    hop = Hop(url=robots, address="93.184.216.34", status=200, protocol="HTTP/2")
+    answered = SourceRecord(
+        kind="robots", url=robots, final_url=robots, http_status=200, hops=(hop,), wire_bytes=9
+    )
+    failed = SourceRecord(kind="sitemap", url=robots, code=Code.DNS_FAILURE, message="gone")
+    await run.record_source(answered)
+    await run.record_source(failed)
+    while_it_lasts = await corpus.read_sources(run.run_id)
+    await run.finish(CrawlState.COMPLETE)
+    sources = await corpus.read_sources(run.run_id)
+    assert while_it_lasts == sources
+    assert [(each["kind"], each["code"], each["wire_bytes"]) for each in sources] == [
+        ("robots", None, 9),
+        ("sitemap", "DNS_FAILURE", 0),
+    ]
+    _check("sources", {"schema": "mudroom.sources/1", "run_id": run.run_id, "sources": list(sources)})
+    assert await _code(run.record_source(failed)) is Code.STORE_UNAVAILABLE
+
+
+@pytest.mark.parametrize("name", ["crawl_nothing", "../../private/state/runs/x", ""])
+async def test_a_run_that_is_not_there_has_asked_for_nothing(corpus: CorpusStore, name: str) -> None:
+    await _begin(corpus)
+    assert await _code(corpus.read_sources(name)) is Code.RUN_NOT_FOUND

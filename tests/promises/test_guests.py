@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
 
 from mudroom.errors import Code, ContentRefused, GuestFailed
-from mudroom.extract import ExtractLimits, ExtractSource
-from mudroom.jail import ExtractRequest, GuestPool, JailOptions
-from mudroom.model import ExposedForm, ExposedText, Isolation, Limit, ScanRequest, View
+from mudroom.extract import ExtractLimits, ExtractSource, SitemapLimits
+from mudroom.jail import ExtractRequest, GuestPool, JailOptions, SitemapRequest
+from mudroom.model import (
+    ExposedForm,
+    ExposedText,
+    Isolation,
+    Limit,
+    ScanRequest,
+    SitemapFault,
+    SitemapKind,
+    View,
+)
 from mudroom.wire import digest_scan_request
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -132,3 +142,14 @@ async def test_what_is_not_read_is_refused_by_its_type(guests: GuestPool) -> Non
         )
     assert caught.value.code is Code.UNSUPPORTED_CONTENT_TYPE
     assert "is application/x-executable, which is not read" in caught.value.message
+
+
+async def test_a_sitemap_is_read_behind_the_lock(guests: GuestPool) -> None:
+    packed = gzip.compress(b"<urlset><url><loc>https://bakery.test/rye</loc></url><url><loc>")
+    reading = await guests.read_sitemap(SitemapRequest(body=packed), site=SITE, run_id="r")
+    assert reading.kind is SitemapKind.PAGES
+    assert [entry.untrusted_location for entry in reading.entries] == ["https://bakery.test/rye"]
+    assert reading.faults == (SitemapFault.MALFORMED,)
+    bounded = SitemapRequest(body=b"http://a.test/1\nhttp://a.test/2", limits=SitemapLimits(max_entries=1))
+    reading = await guests.read_sitemap(bounded, site=SITE, run_id="r")
+    assert (len(reading.entries), reading.faults) == (1, (SitemapFault.ENTRIES,))

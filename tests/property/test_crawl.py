@@ -4,13 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mudroom.address import ExceptionScope
-from mudroom.crawl.frontier import Admission, Frontier, FrontierEntry
+from mudroom.crawl.frontier import Admission, FrontierEntry
+from mudroom.crawl.memory_frontier import MemoryFrontier
 from mudroom.model import Initiator
 
 HOSTS = ("a.example", "b.example", "c.example")
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(("add", "claim", "take", "take none of a")),
+        st.sampled_from(("add", "claim", "take", "take none of a", "release")),
         st.sampled_from(HOSTS),
         st.integers(min_value=0, max_value=6),
         st.integers(min_value=0, max_value=3),
@@ -39,23 +40,27 @@ def make_entry(host: str, path: int, depth: int, place: int) -> FrontierEntry:
 def test_whatever_comes_each_url_is_taken_once_in_order_of_its_host(
     steps: list[tuple[str, str, int, int]], cap: int
 ) -> None:
-    frontier = Frontier(cap)
+    frontier = MemoryFrontier(cap)
     waiting: dict[str, FrontierEntry] = {}
+    open_numbers: list[int] = []
     gone: set[str] = set()
     for place, (step, host, path, depth) in enumerate(steps):
         entry = make_entry(host, path, depth, place)
         if step == "add":
             known = entry.key in waiting or entry.key in gone
-            expected = (
-                Admission.KNOWN if known else Admission.FULL if len(waiting) >= cap else Admission.QUEUED
-            )
+            is_full = len(waiting) + len(open_numbers) >= cap
+            expected = Admission.KNOWN if known else Admission.FULL if is_full else Admission.QUEUED
             assert frontier.add(entry) is expected
             if expected is Admission.QUEUED:
                 waiting[entry.key] = entry
         elif step == "claim":
-            assert frontier.claim(entry.key) is (entry.key not in gone)
-            waiting.pop(entry.key, None)
-            gone.add(entry.key)
+            is_new = entry.key not in waiting and entry.key not in gone
+            assert frontier.claim(entry.key) is is_new
+            if is_new:
+                gone.add(entry.key)
+        elif step == "release":
+            if open_numbers:
+                frontier.release(open_numbers.pop())
         else:
             closed = "a.example" if step != "take" else ""
             taken = frontier.take({name: None if name == closed else 0 for name in HOSTS}.__getitem__)
@@ -65,4 +70,5 @@ def test_whatever_comes_each_url_is_taken_once_in_order_of_its_host(
             else:
                 assert taken.rank == min(item.rank for item in open_entries)
                 gone.add(waiting.pop(taken.key).key)
+                open_numbers.append(taken.number)
         assert len(frontier) == len(waiting)

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mudroom.testing.clocks import FixedClock
+from mudroom.testing.clocks import FixedClock, RingingClock
 
 
 def test_both_readings_move_together_and_only_when_told() -> None:
@@ -25,3 +25,25 @@ def test_the_time_of_day_can_be_put_back_and_the_other_cannot() -> None:
 def test_a_start_without_time_zone_is_refused() -> None:
     with pytest.raises(ValueError, match="time zone"):
         FixedClock(datetime(2026, 1, 1))  # noqa: DTZ001 - the fault under test
+
+
+def test_a_ringing_clock_rings_timer_by_timer_while_it_is_moved() -> None:
+    clock = RingingClock()
+    rung: list[tuple[str, float]] = []
+    start = clock.monotonic()
+
+    def ring(name: str) -> None:
+        rung.append((name, clock.monotonic() - start))
+        if name == "first":
+            clock.call_later(1, lambda: ring("its child"))
+
+    clock.call_later(3, lambda: ring("third"))
+    clock.call_later(1, lambda: ring("first"))
+    clock.call_later(1, lambda: ring("given up")).cancel()
+    assert [timer.moment - start for timer in clock.timers] == [1, 3]
+    clock.advance(2.5)
+    assert rung == [("first", 1), ("its child", 2)]
+    assert clock.monotonic() - start == 2.5
+    clock.advance(0.5)
+    assert rung[-1] == ("third", 3)
+    assert clock.timers == ()

@@ -9,10 +9,12 @@ from mudroom import __version__
 from mudroom.address import EgressPolicy
 from mudroom.clock import Clock
 from mudroom.corpus import FileCorpus, RunVersions
-from mudroom.fetch import FetchOptions, OriginSlots
+from mudroom.fetch import FetchOptions, Scheduler, SchedulerOptions
+from mudroom.intake import PROFILE_OPTION
 from mudroom.jail import SCAN_ROLE, JailOptions
 from mudroom.model import Isolation
 from mudroom.net import NetLimits, add_interfaces, list_interfaces
+from mudroom.replay import EGRESS_OPTION, KEEP_OPTION, describe_egress
 from mudroom.screen import SCANNER_VERSION, PolicyOptions, compute_policy_version, digest_rules
 from mudroom.settings import EgressSettings, Settings
 from mudroom.snapshot import FileSnapshotStore, RebuildReport, SnapshotOptions, rebuild_index
@@ -24,7 +26,8 @@ __all__ = [
     "build_jail_options",
     "build_operator_egress",
     "build_reading_corpus",
-    "build_slots",
+    "build_scheduler",
+    "describe_run",
     "find_versions",
     "rebuild_archive",
 ]
@@ -118,6 +121,23 @@ def find_versions(settings: Settings, policy: PolicyOptions) -> RunVersions:
     )
 
 
-def build_slots(settings: Settings) -> OriginSlots:
-    """How many exchanges run at once; a crawl may use as many to one origin as its own option says."""
-    return OriginSlots(origin_slots=max(6, settings.crawl.per_host_concurrency))
+def build_scheduler(settings: Settings, clock: Clock) -> Scheduler:
+    """What lets exchanges start; a crawl may use as many to one origin as its own option says."""
+    fetch, crawl = settings.fetch, settings.crawl
+    options = SchedulerOptions(
+        global_slots=fetch.global_slots,
+        origin_slots=max(fetch.origin_slots, crawl.per_host_concurrency),
+        http2_origin_slots=max(fetch.http2_origin_slots, crawl.per_host_concurrency),
+        host_delay_seconds=fetch.host_delay_seconds,
+        max_host_pause_seconds=fetch.max_host_pause_seconds,
+    )
+    return Scheduler(options, clock)
+
+
+def describe_run(settings: Settings) -> dict[str, object]:
+    """What every run says of itself beside its policy: what else decides what it fetches and keeps."""
+    return {
+        EGRESS_OPTION: describe_egress(build_operator_egress(settings.egress)),
+        KEEP_OPTION: settings.archive.keep.value,
+        PROFILE_OPTION: [list(field) for field in build_fetch_options(settings).headers],
+    }

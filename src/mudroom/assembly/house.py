@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,15 +16,19 @@ from mudroom.assembly.build import (
     build_fetch_options,
     build_jail_options,
     build_operator_egress,
-    build_slots,
+    build_scheduler,
+    describe_run,
     find_versions,
 )
 from mudroom.clock import Clock, SystemClock
 from mudroom.corpus import FileCorpus, RunVersions, RunWriter
 from mudroom.crawl import Crawler, CrawlObserver, CrawlParts, CrawlPolicy, SilentObserver
 from mudroom.errors import FileRefused, MudroomError
-from mudroom.fetch import Fetcher, RedirectRule
+from mudroom.exchange import Importer, ImportLimits
+from mudroom.fetch import FetchContext, Fetcher, FileHstsStore, Hsts, RedirectRule, open_telling
 from mudroom.intake import (
+    HEADER_NAMES_OPTION,
+    ArchivePriors,
     Failed,
     FileRequest,
     Guests,
@@ -34,6 +39,7 @@ from mudroom.intake import (
     Parts,
     RobotsGates,
     RobotsMode,
+    Sitemaps,
     read_local_file,
     read_stream,
     take_single,
@@ -44,6 +50,7 @@ from mudroom.net import CurlTransport, Interface, MachineEgress, Resolver, Syste
 from mudroom.screen import PolicyOptions
 from mudroom.settings import Settings
 from mudroom.snapshot import FileSnapshotStore, KeepRule
+from mudroom.warc import ForeignLimits
 
 __all__ = ["House", "Network", "fail_without_run", "open_fetcher", "open_house"]
 
@@ -84,7 +91,7 @@ class House:
         asks_robots = initiator is Initiator.AGENT
 
         async def take(run: RunWriter) -> Outcome:
-            gate = self.robots.open_gate(run.run_id, RobotsMode.OBEY)
+            gate = self.robots.open_gate(run.run_id, RobotsMode.OBEY, run.record_source)
             try:
                 request = PageRequest(
                     untrusted_url=untrusted_url,
@@ -101,7 +108,7 @@ class House:
             finally:
                 await gate.aclose()
 
-        return await self._take(RunKind.OPEN, untrusted_url, take)
+        return await self._take(RunKind.OPEN, untrusted_url, take, [name for name, _ in headers])
 
     async def open_file(
         self,
@@ -109,10 +116,14 @@ class House:
         stream: BinaryIO | None,
         *,
         url: str | None = None,
+        retrieved_at: datetime | None = None,
         content_type: str = "",
         views: frozenset[View] = frozenset({View.MARKDOWN}),
     ) -> Outcome:
-        """One file, or what a stream holds, in a run of its own."""
+        """One file, or what a stream holds, in a run of its own.
+
+        Shapes: `url` and `retrieved_at` say where it came from and when, and are believed of a person only.
+        """
         max_bytes = self.settings.extract.max_body_bytes
         name = "standard input" if stream is not None else _show_name(path)
         url = strip_credentials(url) if url is not None else None
@@ -129,6 +140,7 @@ class House:
                 untrusted_body=body,
                 content_type=content_type,
                 url=url,
+                retrieved_at=retrieved_at,
                 views=views,
             )
             return await self.intake.take_file(request, run)
@@ -136,18 +148,38 @@ class House:
         return await self._take(RunKind.FILE, url or name, take)
 
     async def _take(
-        self, kind: RunKind, name: str, take: Callable[[RunWriter], Awaitable[Outcome]]
+        self,
+        kind: RunKind,
+        name: str,
+        take: Callable[[RunWriter], Awaitable[Outcome]],
+        header_names: Sequence[str] = (),
     ) -> Outcome:
         """The outcome, also where the workspace cannot be written and so no run begun or ended."""
         name = strip_credentials(name)
+        options = {**describe_run(self.settings), HEADER_NAMES_OPTION: list(header_names)}
         try:
-            return await take_single(self.corpus, kind, name, {}, take)
+            return await take_single(self.corpus, kind, name, options, take)
         except MudroomError as error:
             return fail_without_run(name, error)
+
+    async def import_archive(self, path: Path) -> dict[str, Any]:
+        """The manifest of a run that holds what is in a WARC or WACZ file, marked as imported.
+
+        Raises: FileRefused where there is no such file, or it is none; StoreFailed.
+        """
+        limits = ImportLimits(
+            foreign=ForeignLimits(max_record_bytes=self.settings.extract.max_body_bytes + _HEAD_ROOM_BYTES)
+        )
+        importer = Importer(self.intake, self.corpus, self.archive, limits)
+        return await importer.take(path, _show_name(path), describe_run(self.settings))
 
     async def crawl(self, untrusted_seed: str, policy: CrawlPolicy) -> dict[str, Any]:
         """The manifest of one crawl. Cancelling the task stops it and still gives its manifest."""
         return await self.crawler.crawl_to_end(untrusted_seed, policy)
+
+
+_HEAD_ROOM_BYTES = 1 << 20
+"""Of an archived answer beside its body."""
 
 
 def fail_without_run(name: str, error: MudroomError) -> Failed:
@@ -157,15 +189,20 @@ def fail_without_run(name: str, error: MudroomError) -> Failed:
 
 
 @asynccontextmanager
-async def open_fetcher(settings: Settings, network: Network = Network()) -> AsyncIterator[Fetcher]:
-    """The guarded fetcher alone: no guest is started, nothing is kept. Closing it leaves no socket or thread."""
-    async with _open_network(settings, network, SystemClock()) as (fetcher, _):
+async def open_fetcher(
+    settings: Settings, network: Network = Network(), *, context: FetchContext | None = None
+) -> AsyncIterator[Fetcher]:
+    """The guarded fetcher alone: no guest is started, nothing is kept. Closing it leaves no socket or thread.
+
+    Shapes: `context` is the host's part in what is fetched; None for none.
+    """
+    async with _open_network(settings, network, SystemClock(), context) as (fetcher, _):
         yield fetcher
 
 
 @asynccontextmanager
 async def _open_network(
-    settings: Settings, network: Network, clock: Clock
+    settings: Settings, network: Network, clock: Clock, context: FetchContext | None = None
 ) -> AsyncIterator[tuple[Fetcher, EgressSource]]:
     """The fetcher, and the one source of policy that it shares with all who judge before it."""
     async with AsyncExitStack() as stack:
@@ -178,8 +215,19 @@ async def _open_network(
         egress = MachineEgress(
             build_operator_egress(settings.egress), resolver, clock, interfaces=network.interfaces
         )
-        options, slots = build_fetch_options(settings), build_slots(settings)
-        yield Fetcher(transport, resolver, egress, options, clock, slots=slots), egress
+        telling = open_telling(context)
+        if telling is not None:
+            stack.push_async_callback(telling.aclose)
+        options, slots = build_fetch_options(settings), build_scheduler(settings, clock)
+        hsts = None
+        if settings.fetch.hsts:
+            store = FileHstsStore(settings.workspace / "private" / "state" / "hsts.json", clock)
+            hsts = Hsts(await stack.enter_async_context(store), clock)
+        fetcher = Fetcher(
+            transport, resolver, egress, options, clock, slots=slots, telling=telling, hsts=hsts
+        )
+        stack.push_async_callback(fetcher.aclose)
+        yield fetcher, egress
 
 
 @asynccontextmanager
@@ -212,6 +260,7 @@ async def open_house(
             guests or GuestPool(build_jail_options(settings, floor=floor))
         )
         keep = settings.archive.keep
+        max_decoded_bytes = build_fetch_options(settings).max_decoded_bytes
         intake = Intake(
             Parts(
                 fetcher=fetcher,
@@ -223,6 +272,7 @@ async def open_house(
                 policy=policy,
                 clock=clock,
                 observer=observer,
+                priors=ArchivePriors(archive, corpus, max_decoded_bytes=max_decoded_bytes),
             )
         )
         robots = RobotsGates(fetcher, archive if keep is KeepRule.ALL else None, clock, asyncio.sleep)
@@ -234,7 +284,9 @@ async def open_house(
                 egress=egress,
                 clock=clock,
                 sleep=asyncio.sleep,
+                sitemaps=Sitemaps(fetcher, started, archive if keep is KeepRule.ALL else None, clock),
                 observer=observer,
+                options=describe_run(settings),
             )
         )
         yield House(

@@ -15,7 +15,7 @@ from mudroom.cli.progress import CrawlProgress
 from mudroom.cli.targets import complete_url
 from mudroom.cli.teaching import TeachingCommand
 from mudroom.cli.work import run_work
-from mudroom.crawl import CrawlPolicy, CrawlScope
+from mudroom.crawl import CrawlPolicy, CrawlScope, Discovery
 from mudroom.model import CrawlState
 from mudroom.settings import Settings
 
@@ -41,8 +41,18 @@ __all__ = ["command"]
     type=click.Choice([scope.value for scope in CrawlScope]),
     help="How far from the seed links are followed.",
 )
+@click.option(
+    "--discovery",
+    type=click.Choice([discovery.value for discovery in Discovery]),
+    help="Learn of pages from links, from sitemaps, or from both.",
+)
 @click.option("--include", multiple=True, metavar="GLOB", help="Follow only URLs that match. Repeatable.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Do not follow URLs that match. Repeatable.")
+@click.option(
+    "--revalidate/--no-revalidate",
+    default=None,
+    help="Ask whether pages in the archive still hold, and read those again.",
+)
 @click.option("--no-robots", is_flag=True, help="Do not ask robots.txt; written into the manifest.")
 @click.option("--json", "as_json", is_flag=True, help="The manifest as one JSON document.")
 @click.option("--jsonl", "as_jsonl", is_flag=True, help="The pages, one JSON document a line.")

@@ -15,7 +15,7 @@ from typing import IO, Protocol
 
 from mudroom.errors import Code, StoreFailed
 
-__all__ = ["Destination", "FileDestination", "StreamDestination"]
+__all__ = ["Destination", "FileDestination", "StreamDestination", "fail_to_write", "put_in_place"]
 
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 # Not blocking: a reader that is slow, or not there yet, must not keep Ctrl-C from being heard.
@@ -58,7 +58,7 @@ class FileDestination:
     """A file, written under a temporary name beside its own and then moved; or what no file may replace."""
 
     def __init__(self, target: Path) -> None:
-        self._target = target
+        self.target = target
         self.name = str(target)
         self.path: str | None = str(target)
 
@@ -68,50 +68,50 @@ class FileDestination:
         Except for devices and pipes, which are written as the body comes and stay what they are. Writing a
         file blocks the loop for as long as the page cache takes; here nothing else waits on it.
         """
-        if self._leads_through():
+        if self.leads_through():
             return await self._pass_through(chunks)
         temporary = self._open_temporary()
         try:
             with temporary:
                 size = await _copy(chunks, temporary.write)
-            _put(temporary.name, self._target)
+            put_in_place(temporary.name, self.target)
         except OSError as error:
-            raise _fail(self._target, error) from error
+            raise fail_to_write(self.target, error) from error
         finally:
             _remove(temporary.name)
         return size
 
-    def _leads_through(self) -> bool:
+    def leads_through(self) -> bool:
         """Whether a device or pipe has this name, itself or behind a link.
 
         Raises StoreFailed where a file of this name cannot come to be, before the body is read.
         """
         try:
-            mode = os.lstat(self._target).st_mode
+            mode = os.lstat(self.target).st_mode
             if stat.S_ISLNK(mode):
-                mode = self._target.stat().st_mode
+                mode = self.target.stat().st_mode
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise _fail(self._target, error) from error
+            raise fail_to_write(self.target, error) from error
         if stat.S_ISDIR(mode):
-            raise StoreFailed(Code.STORE_UNAVAILABLE, f"{self._target} is a folder; name a file in it")
+            raise StoreFailed(Code.STORE_UNAVAILABLE, f"{self.target} is a folder; name a file in it")
         if stat.S_ISSOCK(mode):
             raise StoreFailed(
-                Code.STORE_UNAVAILABLE, f"{self._target} is a socket; name a file, or pipe -o - into it"
+                Code.STORE_UNAVAILABLE, f"{self.target} is a socket; name a file, or pipe -o - into it"
             )
-        return not stat.S_ISREG(mode) or _names_what_is_open(self._target)
+        return not stat.S_ISREG(mode) or _names_what_is_open(self.target)
 
     async def _pass_through(self, chunks: AsyncIterator[bytes]) -> int:
         """The bytes as they come; what was written of a body that breaks off cannot be taken back."""
         size = 0
         try:
-            descriptor = await _open_through(self._target)
+            descriptor = await _open_through(self.target)
             try:
                 if os.isatty(descriptor):
                     raise StoreFailed(
                         Code.STORE_UNAVAILABLE,
-                        f"{self._target} is a terminal, which would obey what stands in the bytes; name a file",
+                        f"{self.target} is a terminal, which would obey what stands in the bytes; name a file",
                     )
                 async for chunk in chunks:
                     await _write_all(descriptor, chunk)
@@ -119,16 +119,16 @@ class FileDestination:
             finally:
                 os.close(descriptor)
         except OSError as error:
-            raise _fail(self._target, error) from error
+            raise fail_to_write(self.target, error) from error
         return size
 
     def _open_temporary(self) -> IO[bytes]:
         try:
             return tempfile.NamedTemporaryFile(
-                prefix=f".{self._target.name[:100]}.", suffix=".part", dir=self._target.parent, delete=False
+                prefix=f".{self.target.name[:100]}.", suffix=".part", dir=self.target.parent, delete=False
             )
         except OSError as error:
-            raise _fail(self._target, error) from error
+            raise fail_to_write(self.target, error) from error
 
 
 def _names_what_is_open(target: Path) -> bool:
@@ -172,12 +172,13 @@ async def _until_writable(descriptor: int) -> None:
         loop.remove_writer(descriptor)
 
 
-def _fail(target: Path, error: OSError) -> StoreFailed:
+def fail_to_write(target: Path, error: OSError) -> StoreFailed:
+    """The failure of ours that a system's error becomes."""
     code = Code.NO_SPACE if error.errno in _NO_SPACE else Code.STORE_UNAVAILABLE
     return StoreFailed(code, f"{target} could not be written: {(error.strerror or 'unknown').lower()}")
 
 
-def _put(temporary: str, target: Path) -> None:
+def put_in_place(temporary: str, target: Path) -> None:
     """The whole file at its name, with the mode that a file of this user has; temporary ones are closed to others."""
     mask = os.umask(0o077)
     os.umask(mask)

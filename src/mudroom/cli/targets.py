@@ -13,7 +13,7 @@ import click
 from mudroom.address import ParsedUrl, parse_url, registrable_domain
 from mudroom.settings import expand_home
 
-__all__ = ["STANDARD_INPUT", "FileTarget", "Target", "UrlTarget", "complete_url", "read_targets"]
+__all__ = ["STANDARD_INPUT", "FileTarget", "Target", "UrlTarget", "complete_url", "read_targets", "read_urls"]
 
 _MAX_LIST_BYTES = 64 * 1024 * 1024
 STANDARD_INPUT = Path("-")
@@ -61,12 +61,23 @@ def complete_url(name: str) -> UrlTarget:
 
 def read_targets(words: tuple[str, ...], list_file: str | None) -> tuple[Target, ...]:
     """The targets in order. Raises click.UsageError when there is none, or the list cannot be read."""
+    names = _read_names(words, list_file, "URLs or files")
+    return tuple(_recognise(name) for name in names)
+
+
+def read_urls(words: tuple[str, ...], list_file: str | None) -> tuple[UrlTarget, ...]:
+    """The URLs in order, each once. Raises click.UsageError when there is none, or the list cannot be read."""
+    names = _read_names(words, list_file, "URLs")
+    return tuple({target.untrusted_url: target for target in map(complete_url, names)}.values())
+
+
+def _read_names(words: tuple[str, ...], list_file: str | None, what: str) -> list[str]:
     names = list(words)
     if list_file is not None:
         names += _read_list(list_file)
     if not names:
-        raise click.UsageError("name one or more URLs or files; -i LIST reads them from a file, one a line")
-    return tuple(_recognise(name) for name in names)
+        raise click.UsageError(f"name one or more {what}; -i LIST reads them from a file, one a line")
+    return names
 
 
 def _recognise(name: str) -> Target:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from rich.console import Console
 from rich.live import Live
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from mudroom.cli.inert import shorten
 
-__all__ = ["LiveLine", "has_terminal", "print_fitted", "print_label"]
+__all__ = ["LiveLine", "LiveLines", "has_terminal", "print_fitted", "print_label"]
 
 _GAP = 2
 _LEAST_WIDTH = 12
@@ -63,6 +63,32 @@ class LiveLine:
     def print_above(self, label: str, sentence: str, style: str) -> None:
         """A line that stays, above the one that changes."""
         self._live.console.print(Text.assemble(Text(label, style=style), sentence))
+
+
+class LiveLines:
+    """Lines on stderr that are written anew in their place until they are taken away.
+
+    Shapes: `list_lines` is told how many lines there is room for, and asked from a thread of its own.
+    """
+
+    def __init__(self, list_lines: Callable[[int], list[str]]) -> None:
+        console = _console(is_stderr=True)
+        self._live = Live(
+            console=console,
+            refresh_per_second=8,
+            transient=True,
+            get_renderable=lambda: Text(
+                "\n".join(list_lines(console.height - 1)), overflow="ellipsis", no_wrap=True
+            ),
+        )
+
+    def start(self) -> None:
+        """Show the lines."""
+        self._live.start()
+
+    def stop(self) -> None:
+        """Take the lines away."""
+        self._live.stop()
 
 
 def _console(*, is_stderr: bool) -> Console:

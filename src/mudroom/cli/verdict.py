@@ -128,7 +128,7 @@ def _tell_stored(outcome: Stored, voice: Voice, workspace: Path) -> None:
             f"{describe_size(facts.size_bytes)}{took}",
         )
         for hop in facts.hops[:-1] if voice.is_verbose else ():
-            voice.say("hop", f"{hop.status} {hop.url} at {hop.address}")
+            voice.say("hop", f"{hop.status} {hop.url} {f'at {hop.address}' if hop.address else 'made https'}")
     else:
         voice.say("from", f"{facts.requested_url}, {describe_size(facts.size_bytes)}")
     voice.say("verdict", describe_decision(outcome.decision, outcome.findings))

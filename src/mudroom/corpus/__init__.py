@@ -8,9 +8,11 @@ from mudroom.corpus.records import (
     RunSummary,
     RunVersions,
     RunWarning,
+    SourceRecord,
     StoredDocument,
     StoredPage,
 )
+from mudroom.corpus.reopening import RecordedPage, ReopenedRun
 from mudroom.corpus.schemas import SCHEMA_NAMES, load_schema
 from mudroom.corpus.store import CorpusStore, RunWriter
 
@@ -21,10 +23,13 @@ __all__ = [
     "FileCorpus",
     "MemoryCorpus",
     "PageNote",
+    "RecordedPage",
+    "ReopenedRun",
     "RunSummary",
     "RunVersions",
     "RunWarning",
     "RunWriter",
+    "SourceRecord",
     "StoredDocument",
     "StoredPage",
     "load_schema",

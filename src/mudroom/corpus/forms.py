@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mudroom.clock import format_time
-from mudroom.corpus.records import FailedRecord, PageNote, PageRecord
+from mudroom.corpus.records import FailedRecord, PageNote, PageRecord, SourceRecord
 from mudroom.errors import CODES, Code, StoreFailed
 from mudroom.model import (
     BlockedDocument,
@@ -26,7 +26,7 @@ from mudroom.model import (
 )
 from mudroom.screen import AcceptedDocument, QuarantinedDocument
 
-__all__ = ["record_accepted", "record_blocked", "record_failed", "record_quarantined"]
+__all__ = ["record_accepted", "record_blocked", "record_failed", "record_quarantined", "source_line"]
 
 _DOCUMENT_SCHEMA = "mudroom.document/1"
 _SAFE_SLUG = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?")
@@ -72,7 +72,8 @@ def record_accepted(
     slug = f"-{document.slug}" if _SAFE_SLUG.fullmatch(document.slug) else ""
     path = f"pages/{number:06d}{slug}.md"
     end = _End(outcome=OutcomeKind.STORED, decision=document.decision, path=path)
-    extra = {"title": document.title, "markdown_sha256": digest}
+    digests = {form.value: sha256 for form, sha256 in sorted(document.digests.items())}
+    extra = {"title": document.title, "markdown_sha256": digest, "exposed_sha256": digests}
     return _record_text(number, document, content, note, end, versions, extra)
 
 
@@ -108,7 +109,7 @@ def record_blocked(
     row = _row(number, note, origin, end)
     more = _provenance_fields(note.provenance) if note.provenance else {}
     rules = sorted(document.finding_ids)
-    metadata = _metadata(document.document_id, row, versions, {**more, "finding_ids": rules})
+    metadata = _metadata(document.document_id, row, note, versions, {**more, "finding_ids": rules})
     findings = _findings(note.findings) or tuple(
         {"id": rule, "severity": None, "category": None, "channel": None} for rule in rules
     )
@@ -117,7 +118,14 @@ def record_blocked(
 
 def record_failed(document_id: str, failed: FailedRecord, versions: Mapping[str, str]) -> PageRecord:
     """A page without a document."""
-    note = PageNote(depth=failed.depth, rendered=failed.rendered, warnings=failed.warnings)
+    note = PageNote(
+        depth=failed.depth,
+        rendered=failed.rendered,
+        warnings=failed.warnings,
+        wire_bytes=failed.wire_bytes,
+        revalidated_at=failed.revalidated_at,
+        imported_at=failed.imported_at,
+    )
     origin = _Origin(
         requested_url=failed.requested_url,
         final_url=failed.final_url,
@@ -136,11 +144,12 @@ def record_failed(document_id: str, failed: FailedRecord, versions: Mapping[str,
     more = {
         "message": failed.message,
         "hops": _hops(failed.hops),
+        "stopped_at": failed.stopped_at,
         "robots": failed.robots.value,
         "retrieved_at": failed.retrieved_at,
         "isolation": failed.isolation.value if failed.isolation else None,
     }
-    metadata = _metadata(document_id, row, versions, more)
+    metadata = _metadata(document_id, row, note, versions, more)
     return PageRecord(number=failed.number, row=row, metadata=metadata, findings=())
 
 
@@ -171,11 +180,27 @@ def _record_text(
     return PageRecord(
         number=number,
         row=row,
-        metadata=_metadata(document.document_id, row, versions, more),
+        metadata=_metadata(document.document_id, row, note, versions, more),
         findings=_findings(document.findings),
         path=end.path,
         content=content,
     )
+
+
+def source_line(source: SourceRecord) -> dict[str, Any]:
+    """What was asked for beside pages, as sources.json holds it."""
+    return {
+        "kind": source.kind,
+        "url": source.url,
+        "final_url": source.final_url,
+        "http_status": source.http_status,
+        "source_ref": source.source_ref,
+        "code": source.code.value if source.code else None,
+        "message": source.message,
+        "hops": _hops(source.hops),
+        "wire_bytes": source.wire_bytes,
+        "retrieved_at": source.retrieved_at,
+    }
 
 
 def _digest(content: bytes) -> str:
@@ -206,7 +231,11 @@ def _row(number: int, note: PageNote, origin: _Origin, end: _End) -> dict[str, A
 
 
 def _metadata(
-    document_id: str, row: Mapping[str, Any], versions: Mapping[str, str], more: Mapping[str, Any]
+    document_id: str,
+    row: Mapping[str, Any],
+    note: PageNote,
+    versions: Mapping[str, str],
+    more: Mapping[str, Any],
 ) -> dict[str, Any]:
     """A page in its own file: the row, and what only one page is asked about."""
     fields: dict[str, Any] = {
@@ -215,11 +244,16 @@ def _metadata(
         "message": None,
         "content_type": None,
         "retrieved_at": None,
+        "revalidated_at": note.revalidated_at,
+        "imported_at": note.imported_at,
+        "wire_bytes": note.wire_bytes,
+        "stopped_at": None,
         "initiator": None,
         "isolation": None,
         "robots": RobotsState.NOT_CHECKED.value,
         "hops": [],
         "markdown_sha256": None,
+        "exposed_sha256": {},
         "finding_ids": [],
     }
     return {**fields, **row, **more, "versions": dict(versions)}

@@ -22,10 +22,12 @@ __all__ = [
     "encode_record",
     "read_summary",
     "render_manifest",
+    "render_sources",
     "summarise_damaged",
 ]
 
 MANIFEST_SCHEMA = "mudroom.manifest/1"
+SOURCES_SCHEMA = "mudroom.sources/1"
 HEAD_BYTES = 256 * 1024
 """What is read of a manifest for a list; options are small, and a longer head is read whole."""
 
@@ -126,6 +128,14 @@ def render_manifest(
     yield b"]\n}\n"
 
 
+def render_sources(run_id: str, lines: Iterable[bytes]) -> Iterator[bytes]:
+    """What a run asked for beside its pages as JSON, in pieces."""
+    head = json.dumps({"schema": SOURCES_SCHEMA, "run_id": run_id}, indent=2).removesuffix("\n}")
+    yield head.encode() + b',\n  "sources": ['
+    yield from join_lines(lines)
+    yield b"]\n}\n"
+
+
 def join_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
     """The lines as the inside of a JSON array."""
     separator = b"\n    "
@@ -168,6 +178,7 @@ def read_summary(beginning: bytes) -> RunSummary:
             started_at=value["started_at"],
             finished_at=value["finished_at"],
             totals=value["totals"],
+            options=value["options"],
         )
     except (ValueError, KeyError, TypeError, RecursionError) as fault:
         raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a run's manifest is damaged") from fault

@@ -13,19 +13,42 @@ from pathlib import Path
 from typing import Any
 
 from mudroom.clock import Clock, format_time
-from mudroom.corpus.forms import record_accepted, record_blocked, record_failed, record_quarantined
-from mudroom.corpus.manifest import ManifestHead, Totals, encode_line, encode_record, render_manifest
-from mudroom.corpus.records import FailedRecord, PageNote, PageRecord, RunWarning, StoredDocument
+from mudroom.corpus.forms import (
+    record_accepted,
+    record_blocked,
+    record_failed,
+    record_quarantined,
+    source_line,
+)
+from mudroom.corpus.manifest import (
+    ManifestHead,
+    Totals,
+    encode_line,
+    encode_record,
+    render_manifest,
+    render_sources,
+)
+from mudroom.corpus.records import (
+    FailedRecord,
+    PageNote,
+    PageRecord,
+    RunWarning,
+    SourceRecord,
+    StoredDocument,
+)
 from mudroom.corpus.security import SecurityTally, findings_line, render_findings
 from mudroom.corpus.sink import JournalName, RunSink
 from mudroom.errors import Code, StoreFailed
 from mudroom.model import BlockedDocument, CrawlState, format_document_id
 from mudroom.screen import AcceptedDocument, QuarantinedDocument
 
-__all__ = ["DoWork", "RunRecorder", "metadata_path"]
+__all__ = ["SOURCES_FILE", "DoWork", "RunRecorder", "metadata_path"]
 
 DoWork = Callable[[Callable[[], None]], Awaitable[None]]
 """Does work that may block, in order with all other work of the same run."""
+
+SOURCES_FILE = "sources.json"
+"""Where it stands what a run asked for beside its pages, relative to its folder."""
 
 _CHECKPOINT_PAGES = 16
 _NOTE = PageNote()
@@ -47,12 +70,32 @@ class RunRecorder:
         self._given = 0
         self._recorded = bytearray()  # one byte a number
         self._saved_pages = 0
+        self._sources = 0
         self._is_finished = False
 
     @property
     def run_id(self) -> str:
         """The run's id, and the name of its folder."""
         return self._head.run_id
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """What its verdicts depend on."""
+        return self._head.versions
+
+    def restore(
+        self, rows: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]], sources: int
+    ) -> None:
+        """Know of what an earlier sitting recorded, which the journals hold already."""
+        self._sources = sources
+        found = {each["n"]: each["findings"] for each in findings}
+        for row in rows:
+            number = int(row["n"])
+            self._claim(number)
+            self._recorded[number] = 1
+            self._totals.count(row)
+            self._security.count(row["decision"], found.get(number, ()))
+            self._given = max(self._given, number)
 
     def next_number(self) -> int:
         """The number of the next page, from 1; each number is given once."""
@@ -82,6 +125,10 @@ class RunRecorder:
         """Record a page that ended before there was a document."""
         document_id = format_document_id(self.run_id, failed.number)
         await self._keep(record_failed(document_id, failed, self._head.versions))
+
+    async def record_source(self, source: SourceRecord) -> None:
+        """Record what was asked for beside pages."""
+        await self._do_work(lambda: self._write_source(source))
 
     async def checkpoint(self) -> None:
         """Bring the manifest up to date, if a quarter as many pages again have come since it last was."""
@@ -115,6 +162,16 @@ class RunRecorder:
 
         await self._do_work(end)
         return manifest[0]
+
+    async def abandon(self) -> None:
+        """End without an end: the run is left as one that was killed, to be taken up again."""
+
+        def leave() -> None:
+            self._check_unfinished()
+            self._is_finished = True
+            self._sink.abandon()
+
+        await self._do_work(leave)
 
     def _number_of(self, document_id: str) -> int:
         run_id, _, number = document_id.rpartition("/")
@@ -154,7 +211,12 @@ class RunRecorder:
                 self._sink.remove(metadata_path(record.number))
         self._recorded[record.number] = 1
         self._totals.count(record.row)
-        self._security.count(record)
+        self._security.count(record.row["decision"], record.findings)
+
+    def _write_source(self, source: SourceRecord) -> None:
+        self._check_unfinished()
+        self._sink.append(JournalName.SOURCES, self._sources + 1, encode_line(source_line(source)))
+        self._sources += 1
 
     def _claim(self, number: int) -> None:
         """Refuse a page after the end, and one that was recorded before."""
@@ -179,6 +241,9 @@ class RunRecorder:
         self._sink.replace(
             "security/findings.json", render_findings(run_id, self._sink.lines(JournalName.FINDINGS))
         )
+        if self._sources:
+            lines = self._sink.lines(JournalName.SOURCES)
+            self._sink.replace(SOURCES_FILE, render_sources(run_id, lines))
         self._sink.replace("security/summary.json", [self._security.render(run_id, self._head.versions)])
         pieces = render_manifest(
             self._head,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mudroom.address import ExceptionScope
 from mudroom.errors import Code
 from mudroom.model import CrawlState, Finding, Hop, Isolation, Provenance, RobotsState, RunKind, WarningCode
 
@@ -17,6 +18,7 @@ __all__ = [
     "RunSummary",
     "RunVersions",
     "RunWarning",
+    "SourceRecord",
     "StoredDocument",
     "StoredPage",
 ]
@@ -55,6 +57,15 @@ class PageNote:
     """Of a blocked document, which itself holds their ids only."""
     provenance: Provenance | None = None
     """Of a blocked document, which itself has none."""
+    links_base: str = ""
+    """What the links of an accepted document are relative to."""
+    link_scope: ExceptionScope = field(default_factory=ExceptionScope.none)
+    """The exceptions that they may use."""
+    wire_bytes: int = 0
+    """Body bytes of every hop as received: what the page cost its run."""
+    revalidated_at: str | None = None
+    imported_at: str | None = None
+    """When the site said that the bytes, taken in before, are still the same; None where none asked it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +93,33 @@ class FailedRecord:
     isolation: Isolation | None = None
     rendered: bool = False
     warnings: tuple[WarningCode, ...] = ()
+    wire_bytes: int = 0
+    revalidated_at: str | None = None
+    imported_at: str | None = None
+    stopped_at: str | None = None
+    """The URL at which its chain of requests failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRecord:
+    """What a run asked for beside its pages: a robots.txt, a sitemap; and what came of it."""
+
+    kind: str
+    """As in the archive: robots, sitemap."""
+    url: str
+    """As asked for."""
+    final_url: str | None = None
+    http_status: int | None = None
+    source_ref: str | None = None
+    """Of the answer in the archive; None where none came, or none was kept."""
+    code: Code | None = None
+    """How it failed; None when an answer came, of whatever status."""
+    message: str | None = None
+    """For a person; names the host, no text of an answer."""
+    hops: tuple[Hop, ...] = ()
+    wire_bytes: int = 0
+    """What it cost the run, all tries together."""
+    retrieved_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +155,8 @@ class RunSummary:
     finished_at: str | None
     totals: Mapping[str, int]
     """Of one that has not ended, as far as it has come."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What it was begun with."""
     is_live: bool = False
     """Whether somebody writes it still; a run that is RUNNING and not live was killed."""
 

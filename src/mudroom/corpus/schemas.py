@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["SCHEMA_NAMES", "load_schema"]
 
-SCHEMA_NAMES = ("document", "findings", "manifest", "outcome", "security-summary")
+SCHEMA_NAMES = ("document", "findings", "manifest", "outcome", "security-summary", "sources")
 
 
 def load_schema(name: str) -> dict[str, Any]:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from mudroom.corpus.records import FailedRecord, PageNote, RunSummary, RunWarning, StoredDocument, StoredPage
+from mudroom.corpus.records import (
+    FailedRecord,
+    PageNote,
+    RunSummary,
+    RunWarning,
+    SourceRecord,
+    StoredDocument,
+    StoredPage,
+)
+from mudroom.corpus.reopening import ReopenedRun
+from mudroom.errors import Code
 from mudroom.model import BlockedDocument, CrawlState, RunKind
 from mudroom.screen import AcceptedDocument, QuarantinedDocument
 
@@ -44,6 +54,10 @@ class RunWriter(Protocol):
         """Record a page that ended before there was a document."""
         ...
 
+    async def record_source(self, source: SourceRecord) -> None:
+        """Record what was asked for beside pages, and what came of it; each time it was asked for anew."""
+        ...
+
     async def checkpoint(self) -> None:
         """Bring the manifest up to date, if enough has changed to be worth its cost."""
         ...
@@ -74,6 +88,13 @@ class CorpusStore(Protocol):
         """A new run with an id of its own. Cancelled, there is no such run."""
         ...
 
+    async def reopen_run(self, run_id: str, *, given_up: Collection[Code] = ()) -> ReopenedRun:
+        """A run that did not come to its end, to go on with; without the pages that ended with such a code.
+
+        Raises: as all, and StoreFailed RUN_ACTIVE while somebody writes it.
+        """
+        ...
+
     async def list_runs(self, *, limit: int = 100) -> Sequence[RunSummary]:
         """The newest runs, newest first."""
         ...
@@ -92,6 +113,10 @@ class CorpusStore(Protocol):
 
     async def read_metadata(self, run_id: str, number: int) -> dict[str, Any]:
         """What is known of one page of a run."""
+        ...
+
+    async def read_sources(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        """What a run asked for beside its pages, in the order in which it was recorded."""
         ...
 
     async def read_document(self, run_id: str, number: int) -> StoredPage:

@@ -4,8 +4,11 @@ from mudroom.crawl.cancel import CancelToken
 from mudroom.crawl.crawler import Crawler
 from mudroom.crawl.events import CrawlEvent, CrawlObserver, SilentObserver
 from mudroom.crawl.faults import describe_fault
-from mudroom.crawl.policy import CrawlPolicy, CrawlScope
+from mudroom.crawl.keys import page_key
+from mudroom.crawl.order import LiveOrder, RecordedOrder, TakeOrder
+from mudroom.crawl.policy import CrawlPolicy, CrawlScope, Discovery
 from mudroom.crawl.ports import CrawlParts, PageTaker, RobotsOpener
+from mudroom.crawl.tally import Stop
 from mudroom.intake import RobotsMode
 
 __all__ = [
@@ -16,9 +19,15 @@ __all__ = [
     "CrawlPolicy",
     "CrawlScope",
     "Crawler",
+    "Discovery",
+    "LiveOrder",
     "PageTaker",
+    "RecordedOrder",
     "RobotsMode",
     "RobotsOpener",
     "SilentObserver",
+    "Stop",
+    "TakeOrder",
     "describe_fault",
+    "page_key",
 ]

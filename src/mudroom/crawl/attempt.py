@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from mudroom.address import ExceptionScope, ParsedUrl, canonical_key
+from mudroom.address import ExceptionScope, ParsedUrl
 from mudroom.budget import Reservation
 from mudroom.clock import Clock
+from mudroom.crawl.ended import EndedPage
 from mudroom.crawl.frontier import Frontier, FrontierEntry
+from mudroom.crawl.keys import page_key
 from mudroom.crawl.manners import HostManners
 from mudroom.crawl.ports import Sleep
 from mudroom.crawl.reach import Reach, ReachVerdict
+from mudroom.crawl.reorder import ReorderBuffer
 from mudroom.errors import Code, EgressRefused
 from mudroom.intake import RobotsReader
 
 __all__ = ["Attempt", "HopWatch"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Attempt:
     """A URL that was taken from the frontier, its number in the run, its share of the bytes."""
 
@@ -26,12 +29,14 @@ class Attempt:
     number: int
     reservation: Reservation
     hop_hosts: list[str] = field(default_factory=list)
-    """The hosts that its redirects asked."""
+    """The hosts that its redirects and further tries asked."""
+    retries: list[str] = field(default_factory=list)
+    """The codes of the tries that failed, so far."""
 
     @property
     def is_seed(self) -> bool:
         """Whether this is where the crawl began."""
-        return self.entry.parent == 0
+        return self.entry.depth == 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,12 +50,15 @@ class HopWatch:
     attempt: Attempt
     reach: Reach
     frontier: Frontier
+    line: ReorderBuffer[EndedPage]
     manners: HostManners
     robots: RobotsReader
     clock: Clock
     sleep: Sleep
     choose_delay: Callable[[str], float]
-    own_keys: set[str]
+    is_live: bool = True
+    """Whether hosts are waited for."""
+    own_keys: set[str] = field(default_factory=set)
 
     async def __call__(self, url: ParsedUrl, scope: ExceptionScope) -> None:
         """Nothing, when the hop may be made.
@@ -61,7 +69,7 @@ class HopWatch:
         if not is_first and not self.attempt.is_seed:
             self._check_reach(url)
         await self.robots.check(url, scope)
-        self._claim(url, is_first=is_first)
+        await self._claim(url, is_first=is_first)
         if not is_first:
             await self._wait_turn(url)
         self._learn_delay(url)
@@ -79,13 +87,22 @@ class HopWatch:
                     Code.OUT_OF_SCOPE, f"the page moved out of the crawl's scope on {url.host}"
                 )
 
-    def _claim(self, url: ParsedUrl, *, is_first: bool) -> None:
-        key = self.attempt.entry.key if is_first else canonical_key(url)
-        if not is_first and key not in self.own_keys and not self.frontier.claim(key):
-            raise EgressRefused(Code.DUPLICATE_PAGE, f"the page moved to one of {url.host} that is taken in")
+    async def _claim(self, url: ParsedUrl, *, is_first: bool) -> None:
+        """A redirect may lead where no page before this one has: whether it does is known at its turn only."""
+        if is_first:
+            self.own_keys.add(self.attempt.entry.key)
+            return
+        key = page_key(url)
+        if key in self.own_keys:
+            return
+        await self.line.wait_turn(self.attempt.number)
+        if not self.frontier.claim(key):
+            raise EgressRefused(Code.DUPLICATE_PAGE, f"the page moved to one of {url.host} that is known")
         self.own_keys.add(key)
 
     async def _wait_turn(self, url: ParsedUrl) -> None:
+        if not self.is_live:
+            return
         now = self.clock.monotonic()
         start = self.manners.book_hop(url.authority, now, self.choose_delay(url.origin))
         self.attempt.hop_hosts.append(url.authority)

@@ -1,29 +1,50 @@
-"""What is still to be done: URLs that wait, breadth first, each of them once.
+"""What is still to be done, as a seam: URLs that wait, each of them once.
 
-Rules:
-- A URL is known by its canonical key. A key enters once in a crawl, whether it still waits or not.
-- The queue has a cap; a URL that meets a full queue is dropped and may come again later.
-- Breadth first: the smallest rank waits first, and a rank is (depth, number of the parent, place in it),
-  so that the order follows from the pages and not from which of them was faster.
-- Host-fair: of the hosts that may be asked now, the one with the fewest requests open is asked, and
-  among those the one whose first URL has the smallest rank.
+Rules, for every implementation:
+- A URL is known by its key. A key enters once in a crawl, whether it waits, was taken or was only claimed.
+- The queue has a cap. A place in it is free again when the page was taken in, not when it was started, so
+  that what meets a full queue follows from the pages and not from how many were on their way. What meets a
+  full queue is dropped and may come again later.
+- The smallest rank waits first: the highest score, then (depth, number of the parent, place in it), which
+  is breadth-first order.
+- Host-fair: of the hosts that may be asked now, the one with the fewest requests open is asked, and among
+  those the one whose first URL has the smallest rank.
+- Each URL that is taken gets the next number.
+
+A page counts as started when it was taken, as ended when `hold` has its links, as taken in when `release`
+was called: what lies between is what a crawl that was killed has to look at again. What became of a page is
+recorded elsewhere, after `hold` and before `release`, and `restore` is told of it.
 
 Nothing here knows the time or waits for it: the caller says which hosts may be asked.
+
+Raises, everywhere: StoreFailed NO_SPACE, STORE_UNAVAILABLE, SNAPSHOT_CORRUPT.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum, auto, unique
+from typing import Protocol
 
 from mudroom.address import ExceptionScope
+from mudroom.crawl.ended import EndedPage
 from mudroom.model import Initiator
 
-__all__ = ["Admission", "Frontier", "FrontierEntry"]
+__all__ = [
+    "Admission",
+    "CountOpen",
+    "Frontier",
+    "FrontierEntry",
+    "FrontierShelf",
+    "Left",
+    "Rank",
+    "Recorded",
+]
 
-_Rank = tuple[int, int, int]
+Rank = tuple[float, int, int, int]
+CountOpen = Callable[[str], int | None]
+"""The requests open to a host, or None when it may not be asked now."""
 
 
 @unique
@@ -46,110 +67,112 @@ class FrontierEntry:
     origin: str
     depth: int
     parent: int
-    """The number of the page that linked to it; 0 for the seed."""
+    """The number of the page that linked to it; 0 for the seed, and for what a sitemap named."""
     place: int
     """Its place among the links of that page."""
     initiator: Initiator
     scope: ExceptionScope
     """The exceptions that it may use."""
+    score: float = 0.0
+    """The higher, the sooner; the same for all in a crawl that is breadth first."""
+    number: int = 0
+    """Its number in the run; 0 while it waits."""
 
     @property
-    def rank(self) -> _Rank:
-        """Its place in breadth-first order."""
-        return (self.depth, self.parent, self.place)
+    def rank(self) -> Rank:
+        """Its place in the order of the crawl; the smallest comes first."""
+        return (-self.score, self.depth, self.parent, self.place)
 
 
-class Frontier:
-    """The queue of one crawl, in memory.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A page whose outcome an earlier sitting recorded."""
 
-    Cost: O(log n) to add; O(log n + hosts that may not be asked now) to take. Memory: the keys of all that
-    ever entered, which are at most the cap and the pages taken.
-    """
+    number: int
+    url: str
+    depth: int
+    has_links: bool
+    """Whether it was accepted, and so may have had links."""
 
-    def __init__(self, cap: int) -> None:
-        self._cap = cap
-        self._known: set[str] = set()
-        self._taken: set[str] = set()
-        self._queues: dict[str, list[tuple[_Rank, str, FrontierEntry]]] = {}
-        """Per host a heap; the key settles which of two equal ranks comes first."""
-        self._heads: list[tuple[_Rank, str]] = []
-        """Hosts by the rank of their first URL; what is out of date is dropped when it comes up."""
-        self._waiting = 0
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """What an earlier sitting of the crawl left in its frontier."""
+
+    line: tuple[tuple[int, EndedPage | None], ...] = ()
+    """The pages that were started and not taken in, in order; None for one that has to be tried again."""
+    lost: int = 0
+    """Accepted pages whose links are gone."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+class Frontier(Protocol):
+    """The queue of one crawl."""
 
     def __len__(self) -> int:
         """How many URLs wait."""
-        return self._waiting
+        ...
+
+    def find_spelling(self, key: str) -> str | None:
+        """The URL that entered under this key; None where none did, or only a redirect led to it."""
+        ...
 
     def add(self, entry: FrontierEntry) -> Admission:
         """Queue a URL, unless its key was there before or the queue is full."""
-        if entry.key in self._known:
-            return Admission.KNOWN
-        if self._waiting >= self._cap:
-            return Admission.FULL
-        self._known.add(entry.key)
-        queue = self._queues.setdefault(entry.host, [])
-        heapq.heappush(queue, (entry.rank, entry.key, entry))
-        if queue[0][2] is entry:
-            heapq.heappush(self._heads, (entry.rank, entry.host))
-        self._waiting += 1
-        return Admission.QUEUED
+        ...
 
     def claim(self, key: str) -> bool:
-        """Whether a page that a redirect led to this key may have it; it is then taken.
+        """Whether a page that a redirect led to this key may have it: nobody knew it. It is known then."""
+        ...
 
-        A URL that still waits under this key is dropped when its turn comes.
-        """
-        if key in self._taken:
-            return False
-        if key in self._known:
-            self._waiting -= 1
-        self._known.add(key)
-        self._taken.add(key)
-        return True
+    def take(self, count_open: CountOpen) -> FrontierEntry | None:
+        """The next URL with its number, or None when no host that has one may be asked now."""
+        ...
 
-    def take(self, count_open: Callable[[str], int | None]) -> FrontierEntry | None:
-        """The next URL, or None when no host that has one may be asked now.
+    def take_key(self, key: str, number: int) -> FrontierEntry | None:
+        """The URL that waits under this key, with this number; None when none does."""
+        ...
 
-        Shapes: `count_open` gives the requests open to a host, or None when it may not be asked now.
-        """
-        passed: list[tuple[_Rank, str]] = []
-        chosen: str | None = None
-        fewest = -1
-        while self._heads:
-            rank, host = heapq.heappop(self._heads)
-            if not self._is_head(rank, host):
-                continue
-            passed.append((rank, host))
-            open_requests = count_open(host)
-            if open_requests is not None and (chosen is None or open_requests < fewest):
-                chosen, fewest = host, open_requests
-                if fewest == 0:
-                    break
-        for head in passed:
-            heapq.heappush(self._heads, head)
-        return None if chosen is None else self._pop(chosen)
+    def hold(self, page: EndedPage) -> None:
+        """Keep what a page leaves behind until it is taken in. On the disk when this returns."""
+        ...
 
-    def _is_head(self, rank: _Rank, host: str) -> bool:
-        """Whether this is still the host's first URL; what redirects have claimed is dropped here."""
-        queue = self._queues.get(host)
-        if queue is None or queue[0][0] != rank:
-            return False
-        if queue[0][1] not in self._taken:
-            return True
-        self._remove_first(host)
-        return False
+    def release(self, number: int) -> None:
+        """The page of this number was taken in: its place is free."""
+        ...
 
-    def _pop(self, host: str) -> FrontierEntry:
-        entry = self._remove_first(host)
-        self._taken.add(entry.key)
-        self._waiting -= 1
-        return entry
+    def find_twin(self, digest: bytes, number: int) -> int | None:
+        """The page that had this content first, if one had; else it is this one from now on."""
+        ...
 
-    def _remove_first(self, host: str) -> FrontierEntry:
-        queue = self._queues[host]
-        entry = heapq.heappop(queue)[2]
-        if queue:
-            heapq.heappush(self._heads, (queue[0][0], host))
-        else:
-            del self._queues[host]
-        return entry
+    def note(self, name: str, value: str) -> None:
+        """Keep something that the crawl has to know again."""
+        ...
+
+    def commit(self) -> None:
+        """All or nothing of what was done since the last time is there for the next sitting."""
+        ...
+
+    async def sync(self) -> None:
+        """Bring what was committed to the disk itself."""
+        ...
+
+    def restore(self, recorded: Sequence[Recorded]) -> Left:
+        """Take up what an earlier sitting left. What was started and is not recorded comes first again."""
+        ...
+
+    def close(self, *, keeps: bool) -> None:
+        """Let it go; unless it is kept, nobody can go on from it."""
+        ...
+
+
+class FrontierShelf(Protocol):
+    """Where the frontiers of crawls are."""
+
+    def create(self, run_id: str, cap: int) -> Frontier:
+        """An empty frontier for a new run. Never one that is there already."""
+        ...
+
+    def reopen(self, run_id: str, cap: int) -> Frontier | None:
+        """The frontier that the run has left; None when there is none."""
+        ...

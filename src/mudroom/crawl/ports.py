@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import random
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -10,7 +11,9 @@ from mudroom.address import EgressSource
 from mudroom.clock import Clock
 from mudroom.corpus import CorpusStore, RunWriter
 from mudroom.crawl.events import CrawlObserver, SilentObserver
-from mudroom.intake import Outcome, PageRequest, RobotsMode, RobotsReader
+from mudroom.crawl.frontier import FrontierShelf
+from mudroom.crawl.memory_frontier import MemoryShelf
+from mudroom.intake import Outcome, PageRequest, RecordSource, RobotsMode, RobotsReader, SitemapReader
 
 __all__ = ["CrawlParts", "PageTaker", "RobotsOpener", "Sleep"]
 
@@ -29,8 +32,8 @@ class PageTaker(Protocol):
 class RobotsOpener(Protocol):
     """Opens what a run asks about robots.txt. The real one is `intake.RobotsGates`."""
 
-    def open_gate(self, run_id: str, mode: RobotsMode) -> RobotsReader:
-        """The gate of one run."""
+    def open_gate(self, run_id: str, mode: RobotsMode, record: RecordSource | None = None) -> RobotsReader:
+        """The gate of one run, which has `record` note each file that was asked for."""
         ...
 
 
@@ -44,4 +47,12 @@ class CrawlParts:
     egress: EgressSource
     clock: Clock
     sleep: Sleep
+    sitemaps: SitemapReader | None = None
+    """None where crawls know links alone."""
     observer: CrawlObserver = field(default_factory=SilentObserver)
+    options: Mapping[str, object] = field(default_factory=dict)
+    """What stands among the options of every run beside its policy: what else its result depends on."""
+    frontiers: FrontierShelf = field(default_factory=MemoryShelf)
+    """Where the queues of crawls are; those in memory are gone with the process."""
+    chance: Callable[[], float] = random.random
+    """A number from 0 to 1, by which back-offs are spread."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from mudroom.address import parse_url
 from mudroom.crawl.attempt import Attempt, HopWatch
+from mudroom.crawl.ended import EndedPage
 from mudroom.crawl.frontier import Frontier
 from mudroom.crawl.manners import HostManners
 from mudroom.crawl.policy import CrawlPolicy, CrawlScope
 from mudroom.crawl.ports import CrawlParts
 from mudroom.crawl.reach import Reach
+from mudroom.crawl.reorder import ReorderBuffer
 from mudroom.fetch import RedirectRule, RedirectScope
 from mudroom.intake import PageRequest, RobotsMode, RobotsReader
 from mudroom.model import RobotsState
@@ -31,13 +33,17 @@ class VisitPlanner:
         seed_origin: str,
         *,
         frontier: Frontier,
+        line: ReorderBuffer[EndedPage],
         manners: HostManners,
         robots: RobotsReader,
+        is_live: bool,
     ) -> None:
         self._parts = parts
         self._policy = policy
         self._seed_origin = seed_origin
         self._frontier = frontier
+        self._line = line
+        self._is_live = is_live
         self._manners = manners
         self._robots = robots
         self._robots_state = RobotsState.ALLOWED if policy.robots is RobotsMode.OBEY else RobotsState.IGNORED
@@ -49,6 +55,8 @@ class VisitPlanner:
 
     def choose_delay(self, origin: str) -> float:
         """The seconds between two starts: those that were asked for, else none for the operator's own origins."""
+        if not self._is_live:
+            return 0.0
         if self._policy.delay_seconds is not None:
             return self._policy.delay_seconds
         return 0.0 if origin in self._free_origins else _DELAY_SECONDS
@@ -67,6 +75,7 @@ class VisitPlanner:
             headers=policy.seed_headers if entry.origin == self._seed_origin else (),
             max_body_bytes=limit,
             is_reserved=limit < policy.max_page_bytes,
+            may_revalidate=policy.revalidate,
             gate=self._watch(attempt, reach),
             robots=self._robots_state,
         )
@@ -76,12 +85,13 @@ class VisitPlanner:
             attempt=attempt,
             reach=reach,
             frontier=self._frontier,
+            line=self._line,
             manners=self._manners,
             robots=self._robots,
             clock=self._parts.clock,
             sleep=self._parts.sleep,
             choose_delay=self.choose_delay,
-            own_keys=set(),
+            is_live=self._is_live,
         )
 
     def _choose_redirects(self, attempt: Attempt) -> RedirectScope:

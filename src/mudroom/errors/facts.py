@@ -79,11 +79,17 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         Code.TOTAL_TIMEOUT: CodeFacts(
             Reason.NETWORK, True, "Raise fetch.total_timeout_seconds if the body is honestly that slow."
         ),
+        Code.DEADLINE_EXCEEDED: CodeFacts(
+            Reason.NETWORK, True, "Give the request a later deadline, or ask when less waits before it."
+        ),
         Code.CONNECTION_LOST: CodeFacts(Reason.NETWORK, True, _AGAIN),
         Code.PROTOCOL_ERROR: CodeFacts(
             Reason.NETWORK, False, "The peer does not speak HTTP as it must; nothing was kept."
         ),
         Code.HEADERS_TOO_LARGE: CodeFacts(Reason.NETWORK, False, "The peer sent more headers than are read."),
+        Code.CONSUMER_LAGGED: CodeFacts(
+            Reason.LIMIT, True, "Read the body as fast as those who share it, or ask for it alone."
+        ),
         Code.INVALID_HEADER: CodeFacts(
             Reason.CONFIGURATION,
             False,
@@ -189,6 +195,9 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         ),
         Code.RUN_NOT_FOUND: CodeFacts(
             Reason.INVALID_INPUT, False, "mudroom runs lists what this workspace holds."
+        ),
+        Code.RUN_ACTIVE: CodeFacts(
+            Reason.INVALID_INPUT, True, "Wait until it has ended, or stop the program that writes it."
         ),
         Code.FILE_NOT_FOUND: CodeFacts(Reason.FILE, False, "Check the path."),
         Code.FILE_NOT_REGULAR: CodeFacts(

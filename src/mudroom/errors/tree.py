@@ -49,6 +49,8 @@ class MudroomError(Exception):
         """Body bytes that had come when a fetch failed, of all its hops."""
         self.hops: tuple[Any, ...] = ()
         """The requests made before the failure (`model.Hop`), where it met a fetch on its way."""
+        self.stopped_at: str | None = None
+        """The URL at which a fetch stood when it failed; a redirect that was not followed leads from it."""
 
     @property
     def reason(self) -> Reason:

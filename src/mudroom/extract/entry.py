@@ -6,10 +6,10 @@ parsers that it never uses.
 
 from __future__ import annotations
 
-from mudroom.extract.limits import ExtractLimits, ExtractSource
-from mudroom.model import ExtractedDocument
+from mudroom.extract.limits import ExtractLimits, ExtractSource, SitemapLimits
+from mudroom.model import ExtractedDocument, SitemapReading
 
-__all__ = ["extract_document"]
+__all__ = ["extract_document", "read_sitemap"]
 
 
 def extract_document(
@@ -23,3 +23,10 @@ def extract_document(
     from mudroom.extract.document import extract_document as read_document  # noqa: PLC0415 - see above
 
     return read_document(untrusted_body, source, limits)
+
+
+def read_sitemap(untrusted_body: bytes, charset: str | None, limits: SitemapLimits) -> SitemapReading:
+    """The entries of a sitemap, as far as it could be read. Raises: nothing."""
+    from mudroom.extract.sitemap import read_sitemap as read  # noqa: PLC0415 - see above
+
+    return read(untrusted_body, charset, limits)

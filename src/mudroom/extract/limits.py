@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mudroom.errors import Code, ContentRefused
 from mudroom.model import Limit, View
 
-__all__ = ["ExtractLimits", "ExtractSource", "limit_passed"]
+__all__ = ["ExtractLimits", "ExtractSource", "SitemapLimits", "limit_passed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,20 @@ class ExtractLimits:
     """Strings that a model could see."""
     max_embedded_depth: int = 3
     """Documents in documents: srcdoc, feed entries, data URLs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SitemapLimits:
+    """Bounds of reading one sitemap. Nothing refuses it: what was read before a bound is kept."""
+
+    max_unpacked_bytes: int = 10 << 20
+    """Once gzip is undone; of every layer."""
+    max_entries: int = 50_000
+    """Source: sitemaps.org, the most that one file may hold."""
+    max_depth: int = 64
+    """Nested elements; a sitemap has four."""
+    max_location_chars: int = 8192
+    """As of a link. Source: sitemaps.org allows 2,048."""
 
 
 def limit_passed(limit: Limit) -> ContentRefused:

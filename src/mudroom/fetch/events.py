@@ -11,6 +11,7 @@ Requests that share one exchange each have events of their own; the exchange has
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from mudroom.errors import Code
 from mudroom.net import Headers
@@ -18,6 +19,7 @@ from mudroom.net import Headers
 __all__ = [
     "BlockedEvent",
     "CancelledEvent",
+    "EventSink",
     "FailedEvent",
     "FetchEvent",
     "FinishedEvent",
@@ -35,6 +37,7 @@ class StartedEvent:
     """A hop has its slot and begins; `url` is untrusted and in normal form."""
 
     url: str
+    method: str = "GET"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,10 @@ class ResponseHeadersEvent:
     url: str
     status: int
     headers: Headers
+    protocol: str = ""
+    """HTTP/1.0, HTTP/1.1 or HTTP/2; empty where it is not told."""
+    address: str = ""
+    """The IP address that was dialled, as text; empty where it is not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,3 +125,11 @@ FetchEvent = (
     | IoEvent
     | BlockedEvent
 )
+
+
+class EventSink(Protocol):
+    """Where what happens to a request is told; one or many may hear it, and nothing that they do comes back."""
+
+    def tell(self, event: FetchEvent) -> None:
+        """Have an event heard. Raises: nothing."""
+        ...

@@ -16,6 +16,8 @@ _STATUSES = frozenset({301, 302, 303, 307, 308})
 _SEE_OTHER = 303
 _TO_GET = frozenset({301, 302})
 _CROSS_ORIGIN = frozenset({"accept", "accept-language", "user-agent"})
+_CONDITIONS = frozenset({"if-none-match", "if-modified-since"})
+"""What is asked of one address only: at another, "not modified" would speak of something else."""
 _OF_BODY = frozenset({"content-type", "content-encoding", "content-language", "content-location"})
 
 
@@ -53,7 +55,9 @@ def keep_headers(headers: Headers, here: ParsedUrl, there: ParsedUrl, *, keeps_b
     return tuple(
         (name, value)
         for name, value in headers
-        if (is_inside or name.lower() in _CROSS_ORIGIN) and (keeps_body or name.lower() not in _OF_BODY)
+        if (is_inside or name.lower() in _CROSS_ORIGIN)
+        and (keeps_body or name.lower() not in _OF_BODY)
+        and name.lower() not in _CONDITIONS
     )
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mudroom.address import ParsedUrl
-from mudroom.media import BodyDecoder
+from mudroom.errors import FetchFailed
+from mudroom.media import BodyDecoder, MediaType, header_values, parse_content_type
 from mudroom.model import Hop
-from mudroom.net import Headers, WireResponse
+from mudroom.net import Headers, WireResponse, declared_length
 
-__all__ = ["Fetched", "Streamed"]
+__all__ = ["Fetched", "ReplyHead", "Streamed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
-    """A whole answer of any status. Body and header fields are untrusted."""
+class ReplyHead:
+    """What is known of an answer at its headers. All of it but the hops is the peer's word, and untrusted."""
 
     requested_url: str
     """As it was asked for, in normal form."""
@@ -28,30 +29,43 @@ class Fetched:
     headers: Headers
     raw_header: bytes
     """Status line and header lines of the last hop, as received."""
+    exception: str | None
+    """The exception through which the last hop was dialled; it is the scope of what the body links to."""
+    sent_headers: Headers = field(default=(), repr=False)
+    """What the last hop went out with, credentials included; for `read_validators`, and never to be kept."""
+
+    @property
+    def declared_bytes(self) -> int | None:
+        """The length that the peer gave the body as it is sent; None where it gave none, or several."""
+        try:
+            return declared_length(self.headers)
+        except FetchFailed:
+            return None
+
+    @property
+    def content_type(self) -> MediaType | None:
+        """The declared type; None where it is missing or cannot be read."""
+        values = header_values(self.headers, "content-type")
+        return parse_content_type(values[-1]) if values else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched(ReplyHead):
+    """A whole answer of any status. Body and header fields are untrusted."""
+
     body: bytes
     """As received, with its content codings; this is what is archived."""
     decoded: bytes
     """Without content codings."""
-    exception: str | None
-    """The exception through which the last hop was dialled; it is the scope of what the body links to."""
     wire_bytes: int
     """Body bytes of every hop as received: those of redirects too, as far as they came."""
     duration_seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Streamed:
+class Streamed(ReplyHead):
     """An answer whose headers are here; its body is read once, by `chunks` or by `raw_chunks`."""
 
-    requested_url: str
-    final: ParsedUrl
-    hops: tuple[Hop, ...]
-    status: int
-    reason: str
-    protocol: str
-    headers: Headers
-    raw_header: bytes
-    exception: str | None
     response: WireResponse
     decoder: BodyDecoder
     earlier_bytes: int = 0

@@ -6,11 +6,11 @@ from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 
+from mudroom.fetch.slots import Slot
 from mudroom.net import WireResponse
 
 __all__ = ["Visit"]
 
-_Slot = AbstractAsyncContextManager[None]
 _Exchange = AbstractAsyncContextManager[WireResponse]
 
 
@@ -19,7 +19,7 @@ class Visit:
 
     __slots__ = ("_exchange", "_slot", "response")
 
-    def __init__(self, slot: _Slot, exchange: _Exchange, response: WireResponse) -> None:
+    def __init__(self, slot: Slot, exchange: _Exchange, response: WireResponse) -> None:
         self._slot = slot
         self._exchange = exchange
         self.response = response

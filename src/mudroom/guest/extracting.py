@@ -1,17 +1,25 @@
-"""The reader: bytes of a document in, what was read of it out."""
+"""The reader: bytes of a document or a sitemap in, what was read of it out."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import gzip
 
 import webencodings
 from chardet.models import get_rowmax
 
 from mudroom.errors import ContentRefused
-from mudroom.extract import ExtractLimits, ExtractSource, extract_document
+from mudroom.extract import ExtractLimits, ExtractSource, SitemapLimits, extract_document, read_sitemap
 from mudroom.model import View
-from mudroom.wire import FrameKind, decode_extract_request, encode_extracted, refuse
+from mudroom.wire import (
+    FrameKind,
+    decode_extract_request,
+    decode_sitemap_request,
+    encode_extracted,
+    encode_sitemap,
+    refuse,
+)
 
 __all__ = ["ExtractRole"]
 
@@ -42,6 +50,11 @@ _WARM = (
     ("text/plain", "日本語のテキストです。".encode("euc_jp") * 20),
     ("text/plain", b"\x80\x81\x82" * 500),
 )
+_WARM_SITEMAPS = (
+    b"<?xml version='1.0' encoding='utf-8'?><urlset><url><loc>https://a.invalid/</loc></url></urlset>",
+    gzip.compress(b"https://a.invalid/\n", mtime=0),
+    b"<urlset><url",
+)
 
 
 class ExtractRole:
@@ -59,12 +72,16 @@ class ExtractRole:
             )
             with contextlib.suppress(ContentRefused):
                 encode_extracted(extract_document(body, source, ExtractLimits()))
+        for body in _WARM_SITEMAPS:
+            encode_sitemap(read_sitemap(body, None, SitemapLimits()))
 
     def configure(self, settings: tuple[int, ...]) -> None:
         """Takes none: limits come with each document."""
 
     def answer(self, kind: FrameKind, payload: bytes | bytearray | memoryview) -> tuple[FrameKind, bytes]:
-        """What was read of one document. Raises ContentRefused as extraction does."""
+        """What was read of one document or sitemap. Raises ContentRefused as extraction does."""
+        if kind is FrameKind.SITEMAP:
+            return FrameKind.SITEMAP_READ, _read_sitemap(payload)
         if kind is not FrameKind.EXTRACT:
             raise refuse(f"a {kind.name} to a guest that reads")
         order = decode_extract_request(payload)
@@ -77,3 +94,14 @@ class ExtractRole:
         )
         limits = ExtractLimits(**dict(zip(_LIMITS, order.limits, strict=True)))
         return FrameKind.EXTRACTED, encode_extracted(extract_document(order.body, source, limits))
+
+
+def _read_sitemap(payload: bytes | bytearray | memoryview) -> bytes:
+    order = decode_sitemap_request(payload)
+    limits = SitemapLimits(
+        max_unpacked_bytes=order.max_unpacked_bytes,
+        max_entries=order.max_entries,
+        max_depth=order.max_depth,
+        max_location_chars=order.max_location_chars,
+    )
+    return encode_sitemap(read_sitemap(order.body, order.charset or None, limits))

@@ -1,13 +1,16 @@
 """One page or one file: the whole path, told once."""
 
 from mudroom.intake.events import IntakeObserver, NullObserver, PageEvent
-from mudroom.intake.files import read_local_file, read_stream
+from mudroom.intake.files import open_local_file, read_local_file, read_stream
 from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quarantined, Stored
 from mudroom.intake.path import Intake
 from mudroom.intake.ports import Guests, PageFetcher, Parts
+from mudroom.intake.priors import HEADER_NAMES_OPTION, PROFILE_OPTION, ArchivePriors
+from mudroom.intake.recall import Recalled, recall_answer
 from mudroom.intake.report import describe_findings, describe_outcome
-from mudroom.intake.request import FileRequest, PageRequest
+from mudroom.intake.request import FileRequest, PageRequest, RecordRequest
 from mudroom.intake.robots_gate import (
+    RobotsFetcher,
     RobotsGate,
     RobotsGates,
     RobotsMode,
@@ -15,9 +18,14 @@ from mudroom.intake.robots_gate import (
     RobotsOptions,
     RobotsReader,
 )
+from mudroom.intake.robots_record import RecordSource
 from mudroom.intake.single import take_single
+from mudroom.intake.sitemaps import SitemapAnswer, SitemapAsk, SitemapReader, Sitemaps
 
 __all__ = [
+    "HEADER_NAMES_OPTION",
+    "PROFILE_OPTION",
+    "ArchivePriors",
     "Blocked",
     "Failed",
     "FileRequest",
@@ -32,16 +40,26 @@ __all__ = [
     "PageRequest",
     "Parts",
     "Quarantined",
+    "Recalled",
+    "RecordRequest",
+    "RecordSource",
+    "RobotsFetcher",
     "RobotsGate",
     "RobotsGates",
     "RobotsMode",
     "RobotsNotice",
     "RobotsOptions",
     "RobotsReader",
+    "SitemapAnswer",
+    "SitemapAsk",
+    "SitemapReader",
+    "Sitemaps",
     "Stored",
     "describe_findings",
     "describe_outcome",
+    "open_local_file",
     "read_local_file",
     "read_stream",
+    "recall_answer",
     "take_single",
 ]

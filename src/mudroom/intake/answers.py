@@ -5,10 +5,12 @@ from __future__ import annotations
 from mudroom.errors import Code
 from mudroom.fetch import Fetched
 
-__all__ = ["judge_answer", "may_be_read", "may_retry_status"]
+__all__ = ["NOT_MODIFIED", "judge_answer", "may_be_read", "may_retry_status"]
 
 _FIRST_ERROR_STATUS = 400
-_NOT_MODIFIED = 304
+NOT_MODIFIED = 304
+_UNREADABLE_STATUSES = frozenset({206, 304})
+"""A part of a page, and none of it: whoever asked for these, neither is the page."""
 _WALL_STATUSES = frozenset({403, 405, 429, 503})
 _WALL_HEADERS = (("cf-mitigated", "challenge"), ("x-amzn-waf-action", ""), ("x-datadome", ""))
 """Headers by which challenge pages name themselves: name, and how its value begins."""
@@ -36,7 +38,7 @@ def judge_answer(fetched: Fetched) -> Code | None:
 
     A challenge page is told from other errors, since trying again or another header cannot help there.
     """
-    if fetched.status == _NOT_MODIFIED:  # nobody asked whether it was, so there is nothing to read
+    if fetched.status in _UNREADABLE_STATUSES:
         return Code.HTTP_STATUS
     if fetched.status < _FIRST_ERROR_STATUS:
         return None

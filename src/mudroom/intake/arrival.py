@@ -15,6 +15,7 @@ from mudroom.intake.outcome import PageFacts
 from mudroom.intake.request import FileRequest, PageRequest
 from mudroom.media import header_values
 from mudroom.model import Initiator, Isolation, Provenance, RobotsState
+from mudroom.robots import AGENT_TOKEN, forbids_following
 from mudroom.snapshot import PreparedSnapshot, SnapshotInput, SourceKind
 
 __all__ = ["Arrival", "receive_file", "receive_page", "snapshot_file", "snapshot_page", "trace_arrival"]
@@ -30,10 +31,13 @@ class Arrival:
     site: str
     """Whose guest reads it (decision 11)."""
     retrieved_at: datetime
-    prepared: PreparedSnapshot
+    prepared: PreparedSnapshot | None
+    """What may still have to be kept; None where the archive held it before."""
     link_scope: ExceptionScope
     initiator: Initiator
     robots: RobotsState
+    is_nofollow: bool = False
+    """A header asks robots not to follow the links."""
 
 
 def snapshot_page(fetched: Fetched, facts: PageFacts, now: datetime) -> SnapshotInput:
@@ -67,7 +71,7 @@ def snapshot_file(request: FileRequest, facts: PageFacts, now: datetime) -> Snap
 
 
 def receive_page(
-    request: PageRequest, fetched: Fetched, snapshot: SnapshotInput, prepared: PreparedSnapshot
+    request: PageRequest, fetched: Fetched, retrieved_at: datetime, prepared: PreparedSnapshot | None
 ) -> Arrival:
     """A page ready to be read; its links may use the exception that it was itself dialled in."""
     return Arrival(
@@ -79,11 +83,12 @@ def receive_page(
             no_sniff=_forbids_sniffing(fetched),
         ),
         site=site_of(fetched.final),
-        retrieved_at=snapshot.fetched_at,
+        retrieved_at=retrieved_at,
         prepared=prepared,
         link_scope=ExceptionScope.of(fetched.exception) if fetched.exception else ExceptionScope.none(),
         initiator=request.initiator,
         robots=request.robots,
+        is_nofollow=forbids_following(header_values(fetched.headers, "x-robots-tag"), AGENT_TOKEN),
     )
 
 
@@ -128,7 +133,7 @@ def trace_arrival(
         content_type=arrival.source.content_type,
         retrieved_at=arrival.retrieved_at,
         source_ref=source_ref,
-        sha256=arrival.prepared.envelope.sha256,
+        sha256=facts.sha256 or "",
         size_bytes=facts.size_bytes,
         initiator=arrival.initiator,
         isolation=isolation,

@@ -36,11 +36,17 @@ class PageFacts:
     sha256: str | None = None
     size_bytes: int = 0
     """Bytes of the body as received."""
+    stopped_at: str | None = None
+    """The URL at which a chain of requests failed."""
     wire_bytes: int = 0
     """Bytes that the budget of a run is charged with: every hop's body as received."""
     duration_seconds: float | None = None
     """From the first name looked up to the last byte of the body; None for a file."""
     retrieved_at: str | None = None
+    revalidated_at: str | None = None
+    """When the site said that the bytes of `retrieved_at` are still the same."""
+    imported_at: str | None = None
+    """When bytes came in that somebody else says to have retrieved at `retrieved_at`."""
     isolation: Isolation | None = None
     warnings: tuple[WarningCode, ...] = ()
     path: str | None = None
@@ -133,7 +139,10 @@ def classify_failure(error: MudroomError, facts: PageFacts) -> Blocked | Failed:
     A refused URL that was asked for is Failed; the same refusal behind a redirect is a violation.
     Source: decision 1 of the design; ADR-016 of the guarded reader.
     """
-    is_violation = error.reason in _BLOCKING or (error.reason in _REFUSING and bool(facts.hops))
+    is_behind = any(
+        hop.address for hop in facts.hops
+    )  # to ask https in place of http is no redirect of a site
+    is_violation = error.reason in _BLOCKING or (error.reason in _REFUSING and is_behind)
     if is_violation:
         return Blocked(facts=facts, code=error.code, message=error.message)
     retryable = error.retryable

@@ -11,8 +11,10 @@ nowhere else.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 from mudroom.address import AllowedUrl, judge_url, parse_url
+from mudroom.clock import format_time
 from mudroom.corpus import FailedRecord, PageNote, RunWriter
 from mudroom.errors import (
     Code,
@@ -20,12 +22,11 @@ from mudroom.errors import (
     CrawlStopped,
     EgressRefused,
     FetchFailed,
-    FileRefused,
     MudroomError,
     StoreFailed,
 )
-from mudroom.fetch import Fetched, FetchRequest
-from mudroom.intake.answers import judge_answer, may_be_read
+from mudroom.fetch import Fetched, FetchRequest, condition_headers, find_retry_after
+from mudroom.intake.answers import NOT_MODIFIED, judge_answer, may_be_read
 from mudroom.intake.arrival import (
     Arrival,
     receive_file,
@@ -37,13 +38,16 @@ from mudroom.intake.arrival import (
 from mudroom.intake.exposure import list_exposed
 from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quarantined, Stored, classify_failure
 from mudroom.intake.ports import Parts
-from mudroom.intake.request import FileRequest, PageRequest
-from mudroom.intake.retry_after import find_retry_after
+from mudroom.intake.priors import Prior
+from mudroom.intake.recall import Recalled
+from mudroom.intake.records import recall_record, receive_record, snapshot_record
+from mudroom.intake.request import FileRequest, PageRequest, RecordRequest
 from mudroom.intake.trail import Trail
 from mudroom.jail import ExtractRequest
 from mudroom.model import (
     BlockedDocument,
     ExtractedDocument,
+    Link,
     PageState,
     Provenance,
     ScanReport,
@@ -74,10 +78,7 @@ class Intake:
             judged = await self._judge(request, trail)
             trail.enter(PageState.FETCHING)
             fetched = await self._fetch(request, judged, trail)
-            snapshot = snapshot_page(fetched, trail.facts, self._parts.clock.now())
-            prepared = await self._keep(snapshot, trail)
-            self._judge_answer(fetched)
-            arrival = receive_page(request, fetched, snapshot, prepared)
+            arrival = await self._receive(request, fetched, trail)
             return await self._read(arrival, trail, run)
         except MudroomError as error:
             return await self._end(error, trail, run)
@@ -85,16 +86,35 @@ class Intake:
     async def take_file(self, request: FileRequest, run: RunWriter) -> Outcome:
         """One file through the same path, from the snapshot on."""
         trail = Trail.begin(request.url or request.name, request.number, run, self._parts.observer)
+        now = self._parts.clock.now()
+        if request.retrieved_at is not None:
+            trail.add(imported_at=format_time(now))
         try:
-            snapshot = snapshot_file(request, trail.facts, self._parts.clock.now())
+            snapshot = snapshot_file(request, trail.facts, request.retrieved_at or now)
             prepared = await self._keep(snapshot, trail)
             arrival = receive_file(request, snapshot, prepared, trail.facts)
             return await self._read(arrival, trail, run)
         except MudroomError as error:
             return await self._end(error, trail, run)
 
-    async def refuse_file(self, error: FileRefused, name: str, number: int, run: RunWriter) -> Outcome:
-        """The outcome of a file that could not even be read."""
+    async def take_record(self, request: RecordRequest, run: RunWriter) -> Outcome:
+        """A page out of somebody's archive through the same path, from the snapshot on."""
+        trail = Trail.begin(request.url, request.number, run, self._parts.observer)
+        trail.add(imported_at=format_time(self._parts.clock.now()), http_status=request.status)
+        try:
+            if request.refusal is not None:
+                raise request.refusal
+            fetched = recall_record(request, self._parts.extract_limits.max_body_bytes)
+            trail.add(final_url=fetched.final.href)
+            prepared = await self._keep(snapshot_record(request, fetched, trail.facts), trail)
+            self._judge_answer(fetched)
+            arrival = receive_record(request, fetched, prepared)
+            return await self._read(arrival, trail, run)
+        except MudroomError as error:
+            return await self._end(error, trail, run)
+
+    async def refuse_file(self, error: MudroomError, name: str, number: int, run: RunWriter) -> Outcome:
+        """The outcome of a file that could not even be read, from its place or from the archive."""
         return await self._end(error, Trail.begin(name, number, run, self._parts.observer), run)
 
     async def _read(self, arrival: Arrival, trail: Trail, run: RunWriter) -> Outcome:
@@ -123,26 +143,33 @@ class Intake:
         trail.add(requested_url=verdict.url.href)
         return verdict
 
-    async def _fetch(self, request: PageRequest, judged: AllowedUrl, trail: Trail) -> Fetched:
+    async def _fetch(self, request: PageRequest, judged: AllowedUrl, trail: Trail) -> Fetched | Recalled:
+        prior = await self._find_prior(request, judged, trail)
+        conditions = condition_headers(prior.validators) if prior is not None else ()
         fetch = FetchRequest(
             "GET",
             judged,
-            headers=request.headers,
+            headers=(*request.headers, *conditions),
             redirects=request.redirects,
             hop_check=request.gate,
             accept_types=may_be_read,
             max_body_bytes=request.max_body_bytes,
         )
         try:
-            fetched = await self._parts.fetcher.fetch(fetch)
+            answer = await self._parts.fetcher.fetch(fetch)
+            if prior is not None:
+                answer = self._recall(prior, answer)
         except ContentRefused as error:
-            trail.add(hops=error.hops, wire_bytes=error.wire_bytes)
+            _note_failure(error, trail)
             if request.is_reserved and error.code is Code.BODY_TOO_LARGE:
                 raise _exceed_budget(trail) from error
             raise
         except MudroomError as error:
-            trail.add(hops=error.hops, wire_bytes=error.wire_bytes)
+            _note_failure(error, trail)
+            if error.code is Code.HTTP_STATUS and error.hops:
+                trail.add(http_status=error.hops[-1].status)
             raise
+        fetched = answer.fetched if isinstance(answer, Recalled) else answer
         trail.add(
             final_url=fetched.final.href,
             http_status=fetched.status,
@@ -151,10 +178,39 @@ class Intake:
             duration_seconds=fetched.duration_seconds,
             retry_after_seconds=find_retry_after(fetched.headers, self._parts.clock.now()),
         )
-        return fetched
+        return answer
+
+    async def _find_prior(self, request: PageRequest, judged: AllowedUrl, trail: Trail) -> Prior | None:
+        """What the site may be asked about in place of all of the page."""
+        priors = self._parts.priors
+        if priors is None or not request.may_revalidate or request.headers:
+            return None
+        try:
+            return await priors.find(trail.facts.requested_url, judged.url)
+        except StoreFailed:
+            trail.add(warnings=(*trail.facts.warnings, WarningCode.PRIOR_UNREADABLE))
+            return None
+
+    def _recall(self, prior: Prior, answer: Fetched | Recalled) -> Fetched | Recalled:
+        """The earlier snapshot, where the site says that it still holds."""
+        if self._parts.priors is None or isinstance(answer, Recalled) or answer.status != NOT_MODIFIED:
+            return answer
+        return self._parts.priors.recall(prior, answer, self._parts.clock.now())
+
+    async def _receive(self, request: PageRequest, answer: Fetched | Recalled, trail: Trail) -> Arrival:
+        """The answer ready to be read, its raw bytes in the archive before anything reads them."""
+        if isinstance(answer, Recalled):
+            _note_recalled(answer, trail)
+            self._judge_answer(answer.fetched)
+            moment = datetime.fromisoformat(answer.snapshot.envelope.fetched_at)
+            return receive_page(request, answer.fetched, moment, None)
+        snapshot = snapshot_page(answer, trail.facts, self._parts.clock.now())
+        prepared = await self._keep(snapshot, trail)
+        self._judge_answer(answer)
+        return receive_page(request, answer, snapshot.fetched_at, prepared)
 
     async def _keep(self, snapshot: SnapshotInput, trail: Trail) -> PreparedSnapshot:
-        """The raw bytes into the archive, before anything reads them."""
+        """The raw bytes into the archive."""
         prepared = await self._parts.archive.prepare(snapshot)
         trail.add(
             retrieved_at=prepared.envelope.fetched_at,
@@ -178,14 +234,16 @@ class Intake:
         )
         content = await self._parts.guests.extract(request, site=arrival.site, run_id=trail.facts.run_id)
         is_empty = not arrival.untrusted_body
-        trail.add(warnings=(*content.warnings, *((WarningCode.EMPTY_BODY,) if is_empty else ())))
+        noticed = (*content.warnings, *((WarningCode.EMPTY_BODY,) if is_empty else ()))
+        trail.add(warnings=(*trail.facts.warnings, *noticed))
         if content.needs_render:
             raise FetchFailed(Code.NEEDS_RENDER, _describe_shell(content))
         return content
 
     def _trace(self, arrival: Arrival, facts: PageFacts) -> Provenance:
-        is_late = self._parts.keep is KeepRule.ACCEPTED
-        source_ref = arrival.prepared.source_ref if is_late else facts.source_ref
+        source_ref = facts.source_ref
+        if self._parts.keep is KeepRule.ACCEPTED and arrival.prepared is not None:
+            source_ref = arrival.prepared.source_ref
         return trace_arrival(arrival, facts, self._parts.guests.isolation, source_ref)
 
     async def _screen(
@@ -203,7 +261,7 @@ class Intake:
 
     async def _keep_late(self, arrival: Arrival, trail: Trail) -> None:
         """The bytes of a document that is kept, where only those are (archive.keep = accepted)."""
-        if self._parts.keep is KeepRule.ACCEPTED:
+        if self._parts.keep is KeepRule.ACCEPTED and arrival.prepared is not None:
             await self._parts.archive.commit(arrival.prepared)
             trail.add(source_ref=arrival.prepared.source_ref)
 
@@ -211,7 +269,8 @@ class Intake:
         self, accepted: AcceptedDocument, base_url: str, arrival: Arrival, trail: Trail, run: RunWriter
     ) -> Stored:
         await self._keep_late(arrival, trail)
-        stored = await run.store(accepted, _note(trail))
+        note = replace(_note(trail), links_base=base_url, link_scope=arrival.link_scope)
+        stored = await run.store(accepted, note)
         trail.add(path=stored.path)
         trail.enter(PageState.STORED)
         return Stored(
@@ -221,7 +280,7 @@ class Intake:
             provenance=accepted.provenance,
             decision=accepted.decision,
             findings=accepted.findings,
-            links=accepted.links,
+            links=_mark(accepted.links, arrival),
             base=parse_url(base_url),
             link_scope=arrival.link_scope,
         )
@@ -267,8 +326,41 @@ class Intake:
         return outcome
 
 
+def _mark(links: tuple[Link, ...], arrival: Arrival) -> tuple[Link, ...]:
+    """Links as the page's own words and its headers together have them."""
+    return tuple(link._replace(is_nofollow=True) for link in links) if arrival.is_nofollow else links
+
+
 def _note(trail: Trail) -> PageNote:
-    return PageNote(depth=trail.facts.depth, warnings=trail.facts.warnings)
+    facts = trail.facts
+    return PageNote(
+        depth=facts.depth,
+        warnings=facts.warnings,
+        wire_bytes=facts.wire_bytes,
+        revalidated_at=facts.revalidated_at,
+        imported_at=facts.imported_at,
+    )
+
+
+def _note_failure(error: MudroomError, trail: Trail) -> None:
+    """How far a fetch came that failed."""
+    trail.add(hops=error.hops, wire_bytes=error.wire_bytes, stopped_at=error.stopped_at)
+    if error.code is Code.HTTP_STATUS and error.hops:
+        trail.add(http_status=error.hops[-1].status)
+
+
+def _note_recalled(answer: Recalled, trail: Trail) -> None:
+    """What is known of bytes that the archive held before: all of it stands there."""
+    envelope = answer.snapshot.envelope
+    trail.add(
+        retrieved_at=envelope.fetched_at,
+        sha256=envelope.sha256,
+        size_bytes=len(answer.snapshot.body),
+        source_ref=answer.snapshot.source_ref,
+        revalidated_at=answer.revalidated_at,
+    )
+    if answer.revalidated_at is not None:
+        trail.add(warnings=(*trail.facts.warnings, WarningCode.NOT_MODIFIED))
 
 
 def _describe_failure(outcome: Blocked | Failed, facts: PageFacts) -> FailedRecord:
@@ -289,6 +381,10 @@ def _describe_failure(outcome: Blocked | Failed, facts: PageFacts) -> FailedReco
         retrieved_at=facts.retrieved_at,
         isolation=facts.isolation,
         warnings=facts.warnings,
+        wire_bytes=facts.wire_bytes,
+        revalidated_at=facts.revalidated_at,
+        imported_at=facts.imported_at,
+        stopped_at=facts.stopped_at,
     )
 
 

@@ -10,8 +10,10 @@ from mudroom.clock import Clock
 from mudroom.extract import ExtractLimits
 from mudroom.fetch import Fetched, FetchRequest
 from mudroom.intake.events import IntakeObserver
-from mudroom.jail import ExtractRequest
-from mudroom.model import ExtractedDocument, Isolation, ScanReport, ScanRequest
+from mudroom.intake.priors import ArchivePriors
+from mudroom.intake.recall import Recalled
+from mudroom.jail import ExtractRequest, SitemapRequest
+from mudroom.model import ExtractedDocument, Isolation, ScanReport, ScanRequest, SitemapReading
 from mudroom.screen import PolicyOptions
 from mudroom.snapshot import KeepRule, SnapshotStore
 
@@ -19,10 +21,10 @@ __all__ = ["Guests", "PageFetcher", "Parts"]
 
 
 class PageFetcher(Protocol):
-    """One URL to its bytes. The real one is `fetch.Fetcher`."""
+    """One URL to its bytes. The real one is `fetch.Fetcher`; a replay has one that reads the archive."""
 
-    async def fetch(self, request: FetchRequest) -> Fetched:
-        """The answer, whole. Raises EgressRefused, FetchFailed, ContentRefused."""
+    async def fetch(self, request: FetchRequest) -> Fetched | Recalled:
+        """The answer, whole. Raises EgressRefused, FetchFailed, ContentRefused; StoreFailed in a replay."""
         ...
 
 
@@ -36,6 +38,10 @@ class Guests(Protocol):
 
     async def extract(self, request: ExtractRequest, *, site: str, run_id: str) -> ExtractedDocument:
         """Both readings of a document. Raises GuestFailed, ContentRefused."""
+        ...
+
+    async def read_sitemap(self, request: SitemapRequest, *, site: str, run_id: str) -> SitemapReading:
+        """The entries of a sitemap. Raises GuestFailed."""
         ...
 
     async def scan(self, request: ScanRequest, *, site: str, run_id: str) -> ScanReport:
@@ -56,3 +62,5 @@ class Parts:
     policy: PolicyOptions
     clock: Clock
     observer: IntakeObserver
+    priors: ArchivePriors | None = None
+    """Earlier snapshots that the site may be asked about; None where none ever is."""

@@ -21,12 +21,13 @@ from typing import Protocol
 
 from mudroom.address import ExceptionScope, ParsedUrl
 from mudroom.clock import Clock
+from mudroom.corpus import SourceRecord
 from mudroom.errors import Code, EgressRefused, MudroomError, Reason, StoreFailed
-from mudroom.fetch import FetchRequest, RedirectRule, Streamed
-from mudroom.intake.retry_after import find_retry_after
+from mudroom.fetch import FetchRequest, RedirectRule, Streamed, find_retry_after
+from mudroom.intake.robots_record import RecordSource, record_answer, record_failure
 from mudroom.model import WarningCode
-from mudroom.robots import ALLOW_ALL, RobotsRules, parse_robots
-from mudroom.snapshot import SnapshotInput, SnapshotStore, SourceKind
+from mudroom.robots import AGENT_TOKEN, ALLOW_ALL, RobotsRules, parse_robots
+from mudroom.snapshot import SnapshotInput, SnapshotStore, SourceKind, StoredSnapshot
 
 __all__ = [
     "RobotsFetcher",
@@ -38,7 +39,6 @@ __all__ = [
     "RobotsReader",
 ]
 
-_AGENT_TOKEN = "mudroom"  # noqa: S105 - the product token of RFC 9309, no secret
 _REFUSED_ITSELF = frozenset({Reason.SSRF, Reason.UNSUPPORTED_SCHEME, Reason.INVALID_INPUT})
 _ENDLESS_REDIRECTS = frozenset({Code.REDIRECT_LIMIT, Code.REDIRECT_LOOP})
 _TOO_MANY_REQUESTS = 429
@@ -100,6 +100,10 @@ class RobotsReader(Protocol):
         """Nothing, when the URL may be asked for; a `HopCheck`. Raises EgressRefused."""
         ...
 
+    async def list_sitemaps(self, url: ParsedUrl, scope: ExceptionScope) -> tuple[str, ...]:
+        """The sitemaps that the file of the URL's origin names, as written."""
+        ...
+
     def crawl_delay_seconds(self, origin: str) -> float | None:
         """The Crawl-delay of an origin, once its file was read."""
         ...
@@ -138,6 +142,13 @@ class _File:
 
 
 @dataclass(slots=True)
+class _Cost:
+    """What a file has cost, all tries together."""
+
+    wire_bytes: int = 0
+
+
+@dataclass(slots=True)
 class _Reading:
     """A file that is being read, by one for all who wait for it."""
 
@@ -163,18 +174,21 @@ class RobotsGates:
         self.sleep = sleep
         self.options = options or RobotsOptions()
 
-    def open_gate(self, run_id: str, mode: RobotsMode) -> RobotsGate:
-        """The gate of one run."""
-        return RobotsGate(self, run_id, mode)
+    def open_gate(self, run_id: str, mode: RobotsMode, record: RecordSource | None = None) -> RobotsGate:
+        """The gate of one run, which has `record` note each file that was asked for."""
+        return RobotsGate(self, run_id, mode, record)
 
 
 class RobotsGate:
     """What robots.txt files say within one run: each read once, whoever asks and however many at once."""
 
-    def __init__(self, parts: RobotsGates, run_id: str, mode: RobotsMode) -> None:
+    def __init__(
+        self, parts: RobotsGates, run_id: str, mode: RobotsMode, record: RecordSource | None = None
+    ) -> None:
         self._parts = parts
         self._run_id = run_id
         self._mode = mode
+        self._record = record
         self._answers: OrderedDict[str, _Answer] = OrderedDict()
         """By origin: what holds whoever asks."""
         self._readings: OrderedDict[tuple[str, ExceptionScope], _Reading] = OrderedDict()
@@ -209,6 +223,15 @@ class RobotsGate:
             raise EgressRefused(
                 Code.ROBOTS_DENIED, f"robots.txt of {url.host} asks robots to stay away from this page"
             )
+
+    async def list_sitemaps(self, url: ParsedUrl, scope: ExceptionScope) -> tuple[str, ...]:
+        """The sitemaps that the file of the URL's origin names, as written and unjudged.
+
+        None where the file was not read, or could not be.
+        """
+        if self._mode is RobotsMode.IGNORE:
+            return ()
+        return (await self._read(url, scope)).rules.sitemaps
 
     async def aclose(self) -> None:
         """End what is still being read, and wait for its end."""
@@ -254,19 +277,33 @@ class RobotsGate:
                 del self._readings[done]
 
     async def _fetch(self, url: ParsedUrl, scope: ExceptionScope) -> _Answer:
+        cost = _Cost()
         try:
-            file = await self._ask(url, scope)
+            file = await self._ask(url, scope, cost)
         except MudroomError as error:
-            self.received_bytes += error.wire_bytes
+            cost.wire_bytes += error.wire_bytes
             answer = self._judge_failure(url, error)
+            record = record_failure(_name_file(url), error, cost.wire_bytes)
         else:
-            await self._keep(url, file)
+            kept = await self._keep(url, file)
             answer = self._judge_answer(url, file)
+            record = record_answer(_name_file(url), file.answer, kept, cost.wire_bytes)
+        self.received_bytes += cost.wire_bytes
+        await self._tell(url, record)
         if not answer.is_of_scope:
             self._settle(url, scope, answer)
         return answer
 
-    async def _ask(self, url: ParsedUrl, scope: ExceptionScope) -> _File:
+    async def _tell(self, url: ParsedUrl, record: SourceRecord) -> None:
+        """Have the run's record say what came of it."""
+        if self._record is None:
+            return
+        try:
+            await self._record(record)
+        except StoreFailed as error:
+            self._note(WarningCode.NOT_ARCHIVED, url, f"it was read but not recorded ({error.code})")
+
+    async def _ask(self, url: ParsedUrl, scope: ExceptionScope, cost: _Cost) -> _File:
         """The answer to a request for the file, after backing off where that was asked for."""
         options = self._parts.options
         request = FetchRequest(
@@ -276,15 +313,15 @@ class RobotsGate:
             redirects=RedirectRule(max_hops=options.max_redirects),
         )
         for _ in range(options.retries_on_429):
-            file = await self._read_file(request)
+            file = await self._read_file(request, cost)
             if file.answer.status != _TOO_MANY_REQUESTS:
                 return file
             asked = find_retry_after(file.answer.headers, self._parts.clock.now())
             pause = options.back_off_seconds if asked is None else asked
             await self._parts.sleep(min(pause, options.max_back_off_seconds))
-        return await self._read_file(request)
+        return await self._read_file(request, cost)
 
-    async def _read_file(self, request: FetchRequest) -> _File:
+    async def _read_file(self, request: FetchRequest, cost: _Cost) -> _File:
         """The file up to the limit; what follows is left in the socket, which is closed."""
         limit = self._parts.options.max_parsed_bytes
         body, text = bytearray(), bytearray()
@@ -296,7 +333,7 @@ class RobotsGate:
                     break
             else:
                 text += answer.decoder.finish() if body else b""
-        self.received_bytes += answer.wire_bytes
+        cost.wire_bytes += answer.wire_bytes
         is_truncated = len(text) > limit or len(body) > limit
         return _File(
             answer=answer,
@@ -313,13 +350,14 @@ class RobotsGate:
             return self._refuse_all(url, f"status {file.answer.status}")
         if file.is_truncated:
             self._note(WarningCode.ROBOTS_TRUNCATED, url, "only the first 512 KiB of it were read")
-        rules = parse_robots(file.untrusted_text, _AGENT_TOKEN)
+        rules = parse_robots(file.untrusted_text, AGENT_TOKEN)
         if rules.crawl_delay_seconds is not None:
             self._delays[url.origin] = rules.crawl_delay_seconds
         return _Answer(rules=rules)
 
     def _judge_failure(self, url: ParsedUrl, error: MudroomError) -> _Answer:
-        if error.reason in _REFUSED_ITSELF and not error.hops:
+        is_behind = any(hop.address for hop in error.hops)
+        if error.reason in _REFUSED_ITSELF and not is_behind:
             return _Answer(rules=ALLOW_ALL, code=error.code, message=error.message, is_of_scope=True)
         if error.code in _ENDLESS_REDIRECTS:
             self._note(WarningCode.ROBOTS_UNREACHABLE, url, "it redirects without end, so there is none")
@@ -333,10 +371,10 @@ class RobotsGate:
         message = f"robots.txt of {url.host} could not be read ({cause}), so its pages are left alone"
         return _Answer(rules=ALLOW_ALL, code=Code.ROBOTS_UNAVAILABLE, message=message)
 
-    async def _keep(self, url: ParsedUrl, file: _File) -> None:
+    async def _keep(self, url: ParsedUrl, file: _File) -> StoredSnapshot | None:
         """The file's bytes into the archive; a crawl can be replayed only with them."""
         if self._parts.archive is None:
-            return
+            return None
         snapshot = SnapshotInput(
             kind=SourceKind.ROBOTS,
             requested_url=_name_file(url),
@@ -350,9 +388,10 @@ class RobotsGate:
             run_id=self._run_id,
         )
         try:
-            await self._parts.archive.put(snapshot)
+            return await self._parts.archive.put(snapshot)
         except StoreFailed as error:
             self._note(WarningCode.NOT_ARCHIVED, url, f"it was read but not kept ({error.code})")
+            return None
 
     def _note(self, code: WarningCode, url: ParsedUrl, message: str) -> None:
         if len(self._notices) < _MAX_NOTICES:

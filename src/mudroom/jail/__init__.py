@@ -1,7 +1,7 @@
 """A jail opened, fed, bounded, closed."""
 
 from mudroom.jail.options import EXTRACT_ROLE, SCAN_ROLE, GuestRole, GuestSharing, JailOptions
-from mudroom.jail.pool import ExtractRequest, GuestPool
+from mudroom.jail.pool import ExtractRequest, GuestPool, SitemapRequest
 from mudroom.jail.probe import ProbeResult, probe_isolation
 
 __all__ = [
@@ -13,5 +13,6 @@ __all__ = [
     "GuestSharing",
     "JailOptions",
     "ProbeResult",
+    "SitemapRequest",
     "probe_isolation",
 ]

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from types import TracebackType
 from typing import Self
 
 from mudroom.errors import Code, GuestFailed
-from mudroom.extract import ExtractLimits, ExtractSource, is_clean
+from mudroom.extract import ExtractLimits, ExtractSource, SitemapLimits, is_clean
 from mudroom.jail.launch import Launcher
 from mudroom.jail.options import JailOptions
 from mudroom.jail.probe import probe_level
 from mudroom.jail.ward import Ward
-from mudroom.model import ExtractedDocument, Isolation, ScanReport, ScanRequest
+from mudroom.model import ExtractedDocument, Isolation, ScanReport, ScanRequest, SitemapReading
 from mudroom.wire import (
     AnswerLimits,
     ExtractOrder,
     FrameKind,
+    SitemapOrder,
     decode_extracted,
     decode_scan_report,
+    decode_sitemap,
     encode_extract_request,
     encode_scan_request,
+    encode_sitemap_request,
     refuse,
 )
 
-__all__ = ["ExtractRequest", "GuestPool"]
+__all__ = ["ExtractRequest", "GuestPool", "SitemapRequest"]
 
 _MAX_UTF8_BYTES = 4
 """What every exposed text may hold."""
@@ -40,6 +43,16 @@ class ExtractRequest:
     body: bytes
     source: ExtractSource
     limits: ExtractLimits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SitemapRequest:
+    """A sitemap's bytes, HTTP's own codings removed, and what is known of them."""
+
+    body: bytes
+    charset: str = ""
+    """As declared; empty when it was not."""
+    limits: SitemapLimits = field(default_factory=SitemapLimits)
 
 
 class GuestPool:
@@ -141,6 +154,26 @@ class GuestPool:
         ward = _opened(self._scanning)
         return await ward.ask(
             (run_id, site), FrameKind.SCAN, encode_scan_request(request), FrameKind.SCANNED, decode
+        )
+
+    async def read_sitemap(self, request: SitemapRequest, *, site: str, run_id: str) -> SitemapReading:
+        """The entries that a guest of that run and site read of a sitemap. Raises as `extract` does."""
+        limits = request.limits
+        order = SitemapOrder(
+            body=request.body,
+            charset=request.charset,
+            max_unpacked_bytes=limits.max_unpacked_bytes,
+            max_entries=limits.max_entries,
+            max_depth=limits.max_depth,
+            max_location_chars=limits.max_location_chars,
+        )
+        decode = partial(decode_sitemap, order=order, max_bytes=self._options.answer.max_links_bytes)
+        return await _opened(self._extracting).ask(
+            (run_id, site),
+            FrameKind.SITEMAP,
+            encode_sitemap_request(order),
+            FrameKind.SITEMAP_READ,
+            decode,
         )
 
     async def aclose(self) -> None:

@@ -11,6 +11,7 @@ from mudroom.model.document import (
 from mudroom.model.finding import ExposedText, Finding, ScanReport, ScanRequest
 from mudroom.model.refusals import REFUSAL_DETAILS, Limit
 from mudroom.model.runs import format_document_id, format_run_id
+from mudroom.model.sitemap import SitemapEntry, SitemapFault, SitemapKind, SitemapReading
 from mudroom.model.text import SecurityText, TextPiece
 from mudroom.model.vocabulary import (
     Channel,
@@ -20,6 +21,7 @@ from mudroom.model.vocabulary import (
     Hiding,
     Initiator,
     Isolation,
+    LinkRelation,
     OutcomeKind,
     PageState,
     RobotsState,
@@ -45,6 +47,7 @@ __all__ = [
     "Isolation",
     "Limit",
     "Link",
+    "LinkRelation",
     "OutcomeKind",
     "PageState",
     "Provenance",
@@ -54,6 +57,10 @@ __all__ = [
     "ScanRequest",
     "SecurityText",
     "Severity",
+    "SitemapEntry",
+    "SitemapFault",
+    "SitemapKind",
+    "SitemapReading",
     "TextPiece",
     "UntrustedDocument",
     "View",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mudroom.errors import Code, Reason
 from mudroom.model.text import SecurityText
-from mudroom.model.vocabulary import Initiator, Isolation, RobotsState, View, WarningCode
+from mudroom.model.vocabulary import Initiator, Isolation, LinkRelation, RobotsState, View, WarningCode
 
 __all__ = ["BlockedDocument", "ExtractedDocument", "Hop", "Link", "Provenance", "UntrustedDocument"]
 
@@ -22,6 +22,7 @@ class Link(NamedTuple):
 
     untrusted_href: str
     is_nofollow: bool = False
+    relation: LinkRelation = LinkRelation.ANCHOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

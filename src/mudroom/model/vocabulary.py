@@ -12,6 +12,7 @@ __all__ = [
     "Hiding",
     "Initiator",
     "Isolation",
+    "LinkRelation",
     "OutcomeKind",
     "PageState",
     "RobotsState",
@@ -115,6 +116,19 @@ class Isolation(StrEnum):
 
 
 @unique
+class LinkRelation(StrEnum):
+    """How a document says that it is related to what it links to."""
+
+    ANCHOR = "anchor"
+    """A link that a person can follow, a frame, or where a page sends its readers by itself."""
+    ALTERNATE = "alternate"
+    """Another form of the page: a language, a feed, a version to print."""
+    CANONICAL = "canonical"
+    """What the page calls its own address. A hint: a page can say so of any other."""
+    NEXT = "next"
+
+
+@unique
 class View(StrEnum):
     """A form of the display tree that can be asked for and is scanned as it is handed on."""
 
@@ -197,6 +211,14 @@ class WarningCode(StrEnum):
     LINKS_CAPPED = "LINKS_CAPPED"
     LINK_REFUSED = "LINK_REFUSED"
     FRONTIER_FULL = "FRONTIER_FULL"
+    TRAP_SKIPPED = "TRAP_SKIPPED"
+    NOT_FOLLOWED = "NOT_FOLLOWED"
+    FOLLOW_FAILED = "FOLLOW_FAILED"
+    TWIN_MERGED = "TWIN_MERGED"
+    SAME_CONTENT = "SAME_CONTENT"
+    RETRIED = "RETRIED"
+    LINKS_LOST = "LINKS_LOST"
+    VERSIONS_CHANGED = "VERSIONS_CHANGED"
     PAGE_LIMIT = "PAGE_LIMIT"
     BYTE_LIMIT = "BYTE_LIMIT"
     TIME_LIMIT = "TIME_LIMIT"
@@ -208,3 +230,16 @@ class WarningCode(StrEnum):
     NOTHING_STORED = "NOTHING_STORED"
     UNEXPECTED_ERROR = "UNEXPECTED_ERROR"
     EMPTY_BODY = "EMPTY_BODY"
+    SITEMAP_UNREADABLE = "SITEMAP_UNREADABLE"
+    SITEMAP_MALFORMED = "SITEMAP_MALFORMED"
+    SITEMAP_TRUNCATED = "SITEMAP_TRUNCATED"
+    SITEMAP_LIMIT = "SITEMAP_LIMIT"
+    SITEMAP_OFF_HOST = "SITEMAP_OFF_HOST"
+    ARCHIVE_DAMAGED = "ARCHIVE_DAMAGED"
+    """Stretches of an archive that was imported are no records."""
+    RECORDS_PASSED_OVER = "RECORDS_PASSED_OVER"
+    """Records of an archive that was imported are of types that hold no page."""
+    NOT_MODIFIED = "NOT_MODIFIED"
+    """The site said that its page is still the one that the archive holds, and that one was read again."""
+    PRIOR_UNREADABLE = "PRIOR_UNREADABLE"
+    """What the archive holds of the page from before cannot be read, so all of it was asked for."""

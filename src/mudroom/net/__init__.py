@@ -9,7 +9,7 @@ from mudroom.net.limits import NetLimits
 from mudroom.net.nat64 import discover_nat64, find_nat64_prefixes
 from mudroom.net.proxies import list_proxies
 from mudroom.net.resolver import Resolver, ResolverOptions, SystemResolver
-from mudroom.net.transport import Headers, Transport, WireRequest, WireResponse
+from mudroom.net.transport import Headers, Transport, UploadBody, WireRequest, WireResponse
 
 __all__ = [
     "HAD_KEY_LOG",
@@ -22,6 +22,7 @@ __all__ = [
     "ResolverOptions",
     "SystemResolver",
     "Transport",
+    "UploadBody",
     "WireRequest",
     "WireResponse",
     "add_interfaces",

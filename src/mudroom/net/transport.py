@@ -10,10 +10,23 @@ from typing import Protocol
 from mudroom.address import IPAddress, ParsedUrl
 from mudroom.net.limits import NetLimits
 
-__all__ = ["Headers", "Transport", "WireRequest", "WireResponse"]
+__all__ = ["Headers", "Transport", "UploadBody", "WireRequest", "WireResponse"]
 
 Headers = tuple[tuple[str, str], ...]
 """Names and values in order, duplicates kept."""
+
+
+class UploadBody(Protocol):
+    """A request body that is sent as it comes, and that can be sent again."""
+
+    @property
+    def length(self) -> int | None:
+        """Its bytes, told as Content-Length; None sends it in chunks. Other than this many is a failure."""
+        ...
+
+    def open(self) -> AsyncIterator[bytes]:
+        """The body from its beginning; asked once for every connection and hop that it goes out on."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +38,12 @@ class WireRequest:
     """The addresses that passed, in the order of preference; no other is ever dialled."""
     method: str = "GET"
     headers: Headers = ()
-    body: bytes = b""
+    body: bytes | UploadBody = b""
     limits: NetLimits = field(default_factory=NetLimits)
     ca_file: str | None = None
     """PEM file of trust anchors that hold beside the public ones, for this request's host."""
+    is_whole: bool = False
+    """Whether the body will be read whole, at once, so that nothing need hold the peer back (`Metering`)."""
     partition: str = ""
     """Connections and TLS sessions are shared only between requests of one partition."""
 

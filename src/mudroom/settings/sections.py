@@ -62,6 +62,18 @@ class FetchSettings:
     """Of all headers of an answer."""
     max_redirects: int = 20
     """Hops that `open` follows."""
+    global_slots: int = 32
+    """Exchanges under way at once, to all origins together."""
+    origin_slots: int = 6
+    """Exchanges under way at once to one origin, or `crawl.per_host_concurrency` where that is more."""
+    http2_origin_slots: int = 16
+    """The same for an origin that has been seen to speak HTTP/2."""
+    host_delay_seconds: float = 0.0
+    """From one start to the next at the same host; a crawl has its own besides."""
+    max_host_pause_seconds: float = 120.0
+    """The longest that a host which answers 429 or 503 is left alone, whatever its Retry-After says."""
+    hsts: bool = True
+    """Whether hosts that said so over https are asked over https only, in later runs too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

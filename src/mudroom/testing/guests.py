@@ -9,7 +9,8 @@ from types import MappingProxyType, TracebackType
 from typing import Self
 
 from mudroom.errors import Code, GuestFailed, MudroomError
-from mudroom.jail import ExtractRequest
+from mudroom.extract import read_sitemap
+from mudroom.jail import ExtractRequest, SitemapRequest
 from mudroom.model import (
     ExtractedDocument,
     Finding,
@@ -18,6 +19,7 @@ from mudroom.model import (
     ScanReport,
     ScanRequest,
     SecurityText,
+    SitemapReading,
     View,
 )
 from mudroom.wire import digest_scan_request
@@ -84,7 +86,7 @@ class ScriptedGuests:
 
     Shapes: `pages` maps a final URL to what extraction gives (one answer, every time); a URL that is not
     in it becomes a document of its body's text. `scans` are given in turn; when they are used up, every
-    further scan finds nothing.
+    further scan finds nothing. `sitemaps` too are given in turn; afterwards each is read as it stands.
     """
 
     def __init__(
@@ -92,13 +94,16 @@ class ScriptedGuests:
         pages: Mapping[str, Extraction] | None = None,
         scans: Sequence[Scan] = (),
         *,
+        sitemaps: Sequence[SitemapReading | MudroomError] = (),
         isolation: Isolation = Isolation.STRICT,
     ) -> None:
         self._pages = dict(pages or {})
         self._scans = list(scans)
+        self._sitemaps = list(sitemaps)
         self.isolation = isolation
         self.extracted: list[ExtractRequest] = []
         self.scanned: list[ScanRequest] = []
+        self.mapped: list[SitemapRequest] = []
         self.sites: list[tuple[str, str]] = []
         """(site, run_id) of every request, in order."""
         self.is_open = False
@@ -137,6 +142,15 @@ class ScriptedGuests:
                 raise answer
             case ExtractedDocument():
                 return answer
+
+    async def read_sitemap(self, request: SitemapRequest, *, site: str, run_id: str) -> SitemapReading:
+        """The next reading that is written down, else the real one. Raises what is written down."""
+        self.mapped.append(request)
+        self.sites.append((site, run_id))
+        answer = self._sitemaps.pop(0) if self._sitemaps else None
+        if isinstance(answer, MudroomError):
+            raise answer
+        return answer or read_sitemap(request.body, request.charset or None, request.limits)
 
     async def scan(self, request: ScanRequest, *, site: str, run_id: str) -> ScanReport:
         """The next report that is written down. Raises what is written down."""

@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import Self
 
 from mudroom.errors import InvalidConfig
-from mudroom.extract import extract_document
-from mudroom.jail import ExtractRequest
-from mudroom.model import ExtractedDocument, Isolation, ScanReport, ScanRequest
+from mudroom.extract import extract_document, read_sitemap
+from mudroom.jail import ExtractRequest, SitemapRequest
+from mudroom.model import ExtractedDocument, Isolation, ScanReport, ScanRequest, SitemapReading
 from mudroom.screen import SCANNER_VERSION, ScanLimits, Scanner, load_rules
 from mudroom.wire import digest_scan_request
 
@@ -54,6 +54,11 @@ class UnjailedGuests:
         """What extraction reads of a document. Raises ContentRefused as a guest does."""
         del site, run_id
         return extract_document(request.body, request.source, request.limits)
+
+    async def read_sitemap(self, request: SitemapRequest, *, site: str, run_id: str) -> SitemapReading:
+        """The entries of a sitemap."""
+        del site, run_id
+        return read_sitemap(request.body, request.charset or None, request.limits)
 
     async def scan(self, request: ScanRequest, *, site: str, run_id: str) -> ScanReport:
         """What the scanner finds in a document."""

@@ -37,6 +37,13 @@ from mudroom.wire.scanning import (
     encode_scan_report,
     encode_scan_request,
 )
+from mudroom.wire.sitemaps import (
+    SitemapOrder,
+    decode_sitemap,
+    decode_sitemap_request,
+    encode_sitemap,
+    encode_sitemap_request,
+)
 
 __all__ = [
     "HEADER_BYTES",
@@ -48,6 +55,7 @@ __all__ = [
     "FrameKind",
     "GuestHello",
     "GuestReady",
+    "SitemapOrder",
     "decode_extract_request",
     "decode_extracted",
     "decode_failure",
@@ -55,6 +63,8 @@ __all__ = [
     "decode_ready",
     "decode_scan_report",
     "decode_scan_request",
+    "decode_sitemap",
+    "decode_sitemap_request",
     "digest_payload",
     "digest_scan_request",
     "encode_extract_request",
@@ -65,6 +75,8 @@ __all__ = [
     "encode_ready",
     "encode_scan_report",
     "encode_scan_request",
+    "encode_sitemap",
+    "encode_sitemap_request",
     "pack_header",
     "parse_header",
     "refuse",

@@ -39,6 +39,8 @@ class FrameKind(IntEnum):
     SCAN = 5
     SCANNED = 6
     FAILURE = 7
+    SITEMAP = 8
+    SITEMAP_READ = 9
 
 
 @dataclass(frozen=True, slots=True)
