@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import mudroom
-from mudroom.address import parse_url
+from mudroom.address import ParsedUrl, parse_url
 from mudroom.assembly import Network
 from mudroom.errors import Code, EgressRefused, InvalidConfig
 from mudroom.fetch import FetchEvent, FetchLabel, FetchObserver
@@ -136,6 +136,31 @@ async def test_a_host_hears_of_whatever_is_asked_and_of_its_end(
     assert heard[3:6] == ["Started", "Blocked", "Failed"]
     # The headers of the last one were under way when its caller gave up.
     assert [name for name in heard[6:] if name != "ResponseHeaders"] == ["Started", "Cancelled"]
+
+
+@pytest.mark.parametrize("do", [do_submit, do_fetch, do_stream])
+async def test_a_jar_keeps_cookies_however_is_asked(
+    site: SiteServer, settings: Settings, do: Callable[[mudroom.Fetcher, str], Awaitable[None]]
+) -> None:
+    site.add(Route(path="/in", status=303, headers=(("Location", "/"), ("Set-Cookie", "session=1"))))
+    async with mudroom.Fetcher(settings, mudroom.JarContext(mudroom.CookieJar())) as fetcher:
+        for path in ("/", "/in", "/"):
+            await do(fetcher, site.url(path))
+    assert [request.header("cookie") for request in site.requests] == [None, None, "session=1", "session=1"]
+
+
+async def test_a_url_that_the_host_refuses_is_not_asked_for(settings: Settings, site: SiteServer) -> None:
+    class Nowhere(mudroom.NullContext):
+        def is_url_allowed(self, url: ParsedUrl) -> bool:
+            return url.path == "/"
+
+    async with mudroom.Fetcher(settings, Nowhere()) as fetcher:
+        await do_submit(fetcher, site.url("/"))
+        for do in (do_submit, do_fetch, do_stream):
+            with pytest.raises(EgressRefused) as caught:
+                await do(fetcher, site.url("/slow"))
+            assert caught.value.code is Code.POLICY_VIOLATION
+    assert site.hit_count("/slow") == 0
 
 
 async def test_without_settings_those_of_the_user_are_read(

@@ -105,6 +105,10 @@ class _Import:
                 item = await _read_next(records)
         except FileRefused as refusal:
             self._refusal = refusal
+        except asyncio.CancelledError:
+            for task in self._tasks:
+                task.cancel()
+            raise
         finally:
             if self._tasks:
                 await asyncio.gather(*self._tasks, return_exceptions=True)

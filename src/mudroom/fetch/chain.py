@@ -49,6 +49,7 @@ class Chain:
         "heading",
         "hop_seconds",
         "hops",
+        "is_whole",
         "listener",
         "method",
         "priority",
@@ -81,6 +82,8 @@ class Chain:
         self._answering: WireResponse | None = None
         self._has_new_cookies = False
         self._earlier_bytes = 0
+        self.is_whole = False
+        """Whether the last answer will be read whole, at once."""
         self.spent_seconds = self._earlier_seconds = 0.0
         self.hop_seconds = 0.0
         """What the last hop took of it, to its headers."""
