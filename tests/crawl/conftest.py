@@ -7,14 +7,14 @@ import heapq
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
 
 from mudroom.address import AllowedOrigin, EgressPolicy, ParsedUrl, RefusedUrl, judge_url, parse_url
-from mudroom.corpus import FailedRecord
+from mudroom.corpus import FailedRecord, RunWriter
 from mudroom.crawl import CancelToken, Crawler, CrawlEvent, CrawlParts, CrawlPolicy
 from mudroom.errors import Code, EgressRefused, MudroomError, StoreFailed
 from mudroom.fetch import RedirectScope
@@ -82,6 +82,11 @@ class Page:
     code: Code = Code.HTTP_STATUS
     status: int = 200
     retry_after: float | None = None
+    retryable: bool = False
+    fails_first: int = 0
+    """Tries that fail before one does not."""
+    failing_status: int = 502
+    sha256: str | None = None
     fault: BaseException | None = None
 
 
@@ -95,6 +100,8 @@ class ScriptedIntake:
     site: Site
     time: VirtualTime
     egress: EgressPolicy
+    corpus: MemoryRuns
+    tries: Counter[str] = field(default_factory=Counter)
     requests: list[PageRequest] = field(default_factory=list)
     starts: list[tuple[float, str]] = field(default_factory=list)
     running: Counter[str] = field(default_factory=Counter)
@@ -104,7 +111,7 @@ class ScriptedIntake:
     cancelled: int = 0
     third_request: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def take_page(self, request: PageRequest, run: MemoryRun) -> Outcome:
+    async def take_page(self, request: PageRequest, run: RunWriter) -> Outcome:
         self.requests.append(request)
         if len(self.requests) == 3:
             self.third_request.set()
@@ -129,7 +136,18 @@ class ScriptedIntake:
             raise
         finally:
             self.running[host] -= 1
-        run.outcomes[request.number] = outcome
+        if isinstance(outcome, Failed):
+            await run.record_failed(
+                FailedRecord(
+                    number=request.number,
+                    requested_url=request.untrusted_url,
+                    code=outcome.code,
+                    message=outcome.message,
+                    depth=request.depth,
+                )
+            )
+        else:
+            self.corpus.runs[-1].outcomes[request.number] = outcome
         return outcome
 
     async def _visit(self, request: PageRequest, facts: PageFacts) -> Outcome:
@@ -140,6 +158,9 @@ class ScriptedIntake:
         url, page = await self._arrive(request, first)
         if page.fault is not None:
             raise page.fault
+        self.tries[url.normalized] += 1
+        if self.tries[url.normalized] <= page.fails_first:
+            page = replace(page, kind=OutcomeKind.FAILED, status=page.failing_status, retryable=True)
         known = PageFacts(
             number=facts.number,
             document_id=facts.document_id,
@@ -148,6 +169,7 @@ class ScriptedIntake:
             depth=facts.depth,
             final_url=url.href,
             http_status=page.status,
+            sha256=page.sha256,
             retry_after_seconds=page.retry_after,
             wire_bytes=min(page.size, request.max_body_bytes or page.size),
             size_bytes=page.size,
@@ -183,7 +205,7 @@ class ScriptedIntake:
             case OutcomeKind.BLOCKED:
                 return Blocked(facts=facts, code=Code.PROMPT_INJECTION, message="withheld")
             case OutcomeKind.FAILED:
-                return Failed(facts=facts, code=page.code, message="failed", retryable=False)
+                return Failed(facts=facts, code=page.code, message="failed", retryable=page.retryable)
         links = tuple(link if isinstance(link, Link) else Link(untrusted_href=link) for link in page.links)
         return Stored(
             facts=facts,
@@ -338,7 +360,7 @@ class Bench:
         self.robots = ScriptedRobots()
         self.events = Events()
         self.egress = EgressPolicy(allow_origins=(AllowedOrigin.parse("http://127.0.0.1:8000"),))
-        self.intake = ScriptedIntake({}, self.time, self.egress)
+        self.intake = ScriptedIntake({}, self.time, self.egress, self.corpus)
         self.page = Page
 
     async def crawl(
@@ -362,6 +384,7 @@ class Bench:
                 clock=self.time,
                 sleep=self.time.sleep,
                 observer=self.events,
+                chance=lambda: 0.0,
             )
         )
 

@@ -114,6 +114,6 @@ def test_a_url_that_only_a_redirect_led_to_is_claimed_once_and_known_afterwards(
     frontier = MemoryFrontier(cap=10)
     assert frontier.claim("http://a.example/new")
     assert not frontier.claim("http://a.example/new")
-    assert frontier.knows("http://a.example/new")
+    assert frontier.find_spelling("http://a.example/new") is None
     assert frontier.add(entry("new", (1, 1, 0))) is Admission.KNOWN
     assert frontier.take(lambda _: 0) is None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 
 from mudroom.address import EgressPolicy, parse_url
 from mudroom.crawl import CrawlPolicy
@@ -10,6 +11,7 @@ from mudroom.crawl.links import LinkSieve
 from mudroom.crawl.memory_frontier import MemoryFrontier
 from mudroom.crawl.notices import Notices
 from mudroom.crawl.reach import Reach
+from mudroom.crawl.traps import TrapWatch
 from mudroom.model import Link
 
 
@@ -25,8 +27,9 @@ def ended(url: str, *hrefs: str, depth: int = 0) -> EndedPage:
 def make_sieve(queued: list[FrontierEntry]) -> LinkSieve:
     root = parse_url("http://a.example/")
     assert root is not None
-    reach = Reach.around(root, CrawlPolicy())
-    return LinkSieve(reach, EgressPolicy(), MemoryFrontier(cap=100_000), Notices(), queued.append)
+    reach, frontier = Reach.around(root, CrawlPolicy()), MemoryFrontier(cap=100_000)
+    traps = TrapWatch(CrawlPolicy(), date(2026, 1, 1), frontier.note)
+    return LinkSieve(reach, EgressPolicy(), frontier, Notices(), traps, queued.append)
 
 
 def test_what_is_remembered_of_links_is_bounded() -> None:

@@ -1,6 +1,6 @@
 """Parts are chosen and joined here, once."""
 
-from mudroom.assembly.build import build_egress, build_reading_corpus
+from mudroom.assembly.build import build_archive, build_egress, build_reading_corpus, rebuild_archive
 from mudroom.assembly.fetching import Fetcher
 from mudroom.assembly.house import House, Network, fail_without_run, open_fetcher, open_house
 from mudroom.assembly.machine import Check, CheckState, examine_machine
@@ -14,6 +14,7 @@ __all__ = [
     "House",
     "Network",
     "Study",
+    "build_archive",
     "build_egress",
     "build_reading_corpus",
     "examine_machine",
@@ -21,5 +22,6 @@ __all__ = [
     "open_fetcher",
     "open_house",
     "open_study",
+    "rebuild_archive",
     "ship_run",
 ]

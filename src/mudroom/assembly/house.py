@@ -223,10 +223,11 @@ async def _open_network(
         if settings.fetch.hsts:
             store = FileHstsStore(settings.workspace / "private" / "state" / "hsts.json", clock)
             hsts = Hsts(await stack.enter_async_context(store), clock)
-        yield (
-            Fetcher(transport, resolver, egress, options, clock, slots=slots, hooks=telling, hsts=hsts),
-            egress,
+        fetcher = Fetcher(
+            transport, resolver, egress, options, clock, slots=slots, telling=telling, hsts=hsts
         )
+        stack.push_async_callback(fetcher.aclose)
+        yield fetcher, egress
 
 
 @asynccontextmanager
@@ -259,7 +260,7 @@ async def open_house(
             guests or GuestPool(build_jail_options(settings, floor=floor))
         )
         keep = settings.archive.keep
-        max_decoded_bytes = build_fetch_options(settings).max_decoded_bytes
+        profile = build_fetch_options(settings)
         intake = Intake(
             Parts(
                 fetcher=fetcher,
@@ -271,7 +272,9 @@ async def open_house(
                 policy=policy,
                 clock=clock,
                 observer=observer,
-                priors=ArchivePriors(archive, corpus, max_decoded_bytes=max_decoded_bytes),
+                priors=ArchivePriors(
+                    archive, corpus, profile.headers, max_decoded_bytes=profile.max_decoded_bytes
+                ),
             )
         )
         robots = RobotsGates(fetcher, archive if keep is KeepRule.ALL else None, clock, asyncio.sleep)

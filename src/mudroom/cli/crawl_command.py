@@ -48,6 +48,11 @@ __all__ = ["command"]
 )
 @click.option("--include", multiple=True, metavar="GLOB", help="Follow only URLs that match. Repeatable.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Do not follow URLs that match. Repeatable.")
+@click.option(
+    "--revalidate/--no-revalidate",
+    default=None,
+    help="Ask whether pages in the archive still hold, and read those again.",
+)
 @click.option("--no-robots", is_flag=True, help="Do not ask robots.txt; written into the manifest.")
 @click.option("--json", "as_json", is_flag=True, help="The manifest as one JSON document.")
 @click.option("--jsonl", "as_jsonl", is_flag=True, help="The pages, one JSON document a line.")

@@ -12,6 +12,7 @@ from mudroom.corpus.records import (
     StoredDocument,
     StoredPage,
 )
+from mudroom.corpus.reopening import RecordedPage, ReopenedRun
 from mudroom.corpus.schemas import SCHEMA_NAMES, load_schema
 from mudroom.corpus.store import CorpusStore, RunWriter
 
@@ -22,6 +23,8 @@ __all__ = [
     "FileCorpus",
     "MemoryCorpus",
     "PageNote",
+    "RecordedPage",
+    "ReopenedRun",
     "RunSummary",
     "RunVersions",
     "RunWarning",

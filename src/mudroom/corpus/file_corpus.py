@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -16,14 +16,18 @@ from mudroom.corpus.files import map_faults, open_below
 from mudroom.corpus.manifest import ManifestHead, summarise_damaged
 from mudroom.corpus.naming import is_run_id, newest_first, resolve_name
 from mudroom.corpus.reading import (
+    lock_run,
+    read_findings,
     read_manifest,
     read_metadata,
+    read_remains,
     read_run_summary,
     read_sources,
     read_stored,
 )
 from mudroom.corpus.recorder import RunRecorder
 from mudroom.corpus.records import RunSummary, RunVersions, StoredPage
+from mudroom.corpus.reopening import ReopenedRun
 from mudroom.errors import Code, NotFound, StoreFailed
 from mudroom.model import RunKind, format_run_id
 
@@ -85,6 +89,25 @@ class FileCorpus:
                 sink.discard()
         return run, sink
 
+    async def reopen_run(self, run_id: str, *, given_up: Collection[Code] = ()) -> ReopenedRun:
+        """A run that did not come to its end, to go on with; without the pages that ended with such a code."""
+        return await self._do(lambda: self._reopen_now(run_id, given_up))
+
+    def _reopen_now(self, run_id: str, given_up: Collection[Code]) -> ReopenedRun:
+        with lock_run(self._workspace, run_id):
+            remains = read_remains(self._workspace, run_id, given_up)
+            sink = FileSink(self._workspace, run_id, remains.list_lines())
+            is_begun = False
+            try:
+                folder = self._workspace / RUNS_FOLDER / run_id
+                head = remains.make_head(self._versions.as_record())
+                run = remains.resume(RunRecorder(head, sink, self._clock, self._do, folder))
+                is_begun = True
+            finally:
+                if not is_begun:
+                    sink.abandon()
+        return run
+
     async def list_runs(self, *, limit: int = 100) -> Sequence[RunSummary]:
         """The newest runs, newest first. Reads the head of each manifest."""
         return await self._do(lambda: self._list_now(limit))
@@ -108,6 +131,10 @@ class FileCorpus:
     async def read_sources(self, run_id: str) -> Sequence[Mapping[str, Any]]:
         """What a run asked for beside its pages."""
         return await self._do(lambda: read_sources(self._workspace, run_id))
+
+    async def read_findings(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        """What was found in a run's pages."""
+        return await self._do(lambda: read_findings(self._workspace, run_id))
 
     async def read_document(self, run_id: str, number: int) -> StoredPage:
         """An accepted document, exactly as it was scanned."""

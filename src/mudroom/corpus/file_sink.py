@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -48,27 +48,50 @@ class FileSink:
     read. Manifest and journals are, at each checkpoint.
     """
 
-    def __init__(self, workspace: Path, run_id: str) -> None:
+    def __init__(
+        self,
+        workspace: Path,
+        run_id: str,
+        lines: Mapping[JournalName, Iterable[tuple[int, bytes]]] | None = None,
+    ) -> None:
+        """Make the files of a new run; or, with lines, enter those of one that nobody writes any more.
+
+        Shapes: `lines` are what its journals shall hold. Raises: StoreFailed.
+        """
         self._workspace = workspace
         self._run_id = run_id
         self._folders: dict[str, int] = {}
         self._journals: dict[JournalName, FileJournal] = {}
-        is_made = False
+        is_held = False
         try:
             with map_faults(workspace):
-                self._make_all()
-            is_made = True
+                self._make_all() if lines is None else self._enter_all(lines)
+            is_held = True
         finally:
-            if not is_made:
+            if not is_held and lines is None:
                 self.discard()
+            elif not is_held:
+                self._let_go(keeps_journals=True)
 
-    def _make_all(self) -> None:
+    def _enter_all(self, lines: Mapping[JournalName, Iterable[tuple[int, bytes]]]) -> None:
+        self._enter_outer()
+        self._folders[""] = open_folder(self._run_id, within=self._folders[_RUNS])
+        for name in _OPEN_FOLDERS:
+            self._folders[name] = enter_folder(name, 0o755, within=self._folders[""])
+        for journal in JournalName:
+            name = journal_name(self._run_id, journal)
+            self._journals[journal] = FileJournal(self._folders[_JOURNALS], name, lines[journal])
+
+    def _enter_outer(self) -> None:
         workspace = enter_workspace(self._workspace)
         try:
             self._folders[_JOURNALS] = _enter_journals(workspace)
             self._folders[_RUNS] = enter_folder(RUNS_FOLDER, 0o755, within=workspace)
         finally:
             os.close(workspace)
+
+    def _make_all(self) -> None:
+        self._enter_outer()
         os.mkdir(self._run_id, 0o755, dir_fd=self._folders[_RUNS])
         self._folders[""] = open_folder(self._run_id, within=self._folders[_RUNS])
         for name in _OPEN_FOLDERS:
@@ -145,7 +168,7 @@ class FileSink:
         folder, _, name = path.rpartition("/")
         with map_faults(self._workspace):
             if folder == _PRIVATE_FOLDER and folder not in self._folders:
-                self._make(folder, 0o700)
+                self._folders[folder] = enter_folder(folder, 0o700, within=self._folders[""])
             mode = 0o600 if folder == _PRIVATE_FOLDER else 0o644
             write_file(self._folders[""], self._folders[folder], name, pieces, mode=mode, is_synced=is_synced)
 

@@ -9,7 +9,7 @@ import fcntl
 import mmap
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 __all__ = ["FileJournal", "JournalLeft", "read_journal"]
@@ -21,15 +21,23 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 class FileJournal:
     """A file of lines whose lock is held while its run lasts."""
 
-    def __init__(self, folder: int, name: str) -> None:
+    def __init__(self, folder: int, name: str, lines: Iterable[tuple[int, bytes]] | None = None) -> None:
+        """A new journal; or, with lines, one in place of what a dead run left. Raises OSError."""
         self._folder = folder
         self._name = name
-        self._descriptor = os.open(name, _OPEN, 0o600, dir_fd=folder)
+        place = name if lines is None else f"{name}.new"
+        flags = _OPEN if lines is None else _OPEN & ~os.O_EXCL | os.O_TRUNC
+        self._descriptor = os.open(place, flags, 0o600, dir_fd=folder)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # whoever gets it knows the run is dead
         self._numbers = array("I")
         self._offsets = array("Q")
         self._lengths = array("I")
         self._end = 0
+        if lines is not None:
+            for number, line in lines:
+                self.append(number, line)
+            os.fsync(self._descriptor)
+            os.rename(place, name, src_dir_fd=folder, dst_dir_fd=folder)
 
     def append(self, number: int, line: bytes) -> None:
         """A line behind the others, all of it or nothing. Raises OSError."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,13 +14,16 @@ from mudroom.corpus.reading import (
     add_rows,
     check_stored,
     count_rows,
+    list_entries,
     list_sources,
     parse_record,
     stored_path,
 )
-from mudroom.corpus.recorder import SOURCES_FILE, RunRecorder, metadata_path
+from mudroom.corpus.recorder import FINDINGS_FILE, SOURCES_FILE, RunRecorder, metadata_path
 from mudroom.corpus.records import RunSummary, RunVersions, StoredPage
+from mudroom.corpus.reopening import ReopenedRun, RunRemains, run_is_active
 from mudroom.corpus.sink import JournalName, MemorySink
+from mudroom.errors import Code
 from mudroom.model import CrawlState, RunKind, format_run_id
 
 __all__ = ["MemoryCorpus"]
@@ -35,10 +38,12 @@ class MemoryCorpus:
         clock: Clock | None = None,
         *,
         randomness: Callable[[int], bytes] = os.urandom,
+        keeps_text: bool = True,
     ) -> None:
         self._versions = versions
         self._clock = clock or SystemClock()
         self._randomness = randomness
+        self._keeps_text = keeps_text
         self._runs: dict[str, MemorySink] = {}
 
     async def begin_run(self, kind: RunKind, root_url: str, options: Mapping[str, Any]) -> RunRecorder:
@@ -53,10 +58,24 @@ class MemoryCorpus:
             started_at=format_time(now),
             versions=self._versions.as_record(),
         )
-        sink = self._runs[run_id] = MemorySink()
+        sink = self._runs[run_id] = MemorySink(keeps_text=self._keeps_text)
         run = RunRecorder(head, sink, self._clock, _do_now, None)
         run.begin()
         return run
+
+    async def reopen_run(self, run_id: str, *, given_up: Collection[Code] = ()) -> ReopenedRun:
+        """A run that was ended before its time, to go on with; one that was not is still written."""
+        manifest = self._read(run_id, "manifest.json")
+        if manifest["state"] == CrawlState.RUNNING:
+            raise run_is_active(run_id)
+        sink = self._runs[run_id]
+        sources = await self.read_sources(run_id)
+        remains = RunRemains.gather(manifest, sink.files["security/findings.json"], sources, {}, given_up)
+        for journal, lines in remains.list_lines().items():
+            for number, line in lines:
+                sink.append(journal, number, line)
+        head = remains.make_head(self._versions.as_record())
+        return remains.resume(RunRecorder(head, sink, self._clock, _do_now, None))
 
     def files_of(self, run_id: str) -> Mapping[str, bytes]:
         """The files of a run by their path: what a test looks at."""
@@ -95,6 +114,13 @@ class MemoryCorpus:
         return [parse_record(line) for line in lines] or list_sources(
             run.files.get(SOURCES_FILE, b'{"sources": []}')
         )
+
+    async def read_findings(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        """What was found in a run's pages."""
+        if (run := self._runs.get(run_id)) is None:
+            raise run_not_found()
+        lines = run.lines(JournalName.FINDINGS)
+        return [parse_record(line) for line in lines] or list_entries(run.files[FINDINGS_FILE], "documents")
 
     async def read_document(self, run_id: str, number: int) -> StoredPage:
         """An accepted document, exactly as it was scanned."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +17,9 @@ from mudroom.corpus.files import map_faults, open_below, open_folder, read_file
 from mudroom.corpus.journal import JournalLeft, read_journal
 from mudroom.corpus.manifest import HEAD_BYTES, Totals, read_summary
 from mudroom.corpus.naming import is_run_id, run_not_found
-from mudroom.corpus.recorder import SOURCES_FILE, metadata_path
+from mudroom.corpus.recorder import FINDINGS_FILE, SOURCES_FILE, metadata_path
 from mudroom.corpus.records import RunSummary, StoredPage
+from mudroom.corpus.reopening import RunRemains, run_is_active
 from mudroom.corpus.sink import JournalName
 from mudroom.errors import Code, StoreFailed
 from mudroom.model import CrawlState, OutcomeKind
@@ -26,10 +28,14 @@ __all__ = [
     "add_rows",
     "check_stored",
     "count_rows",
+    "list_entries",
     "list_sources",
+    "lock_run",
     "parse_record",
+    "read_findings",
     "read_manifest",
     "read_metadata",
+    "read_remains",
     "read_run_summary",
     "read_sources",
     "read_stored",
@@ -42,7 +48,7 @@ def read_run_summary(workspace: Path, run_id: str) -> RunSummary:
     summary = _read_head(workspace, run_id)
     if summary.state is not CrawlState.RUNNING:
         return summary
-    journal = _read_pages_journal(workspace, run_id)
+    journal = _read_journal(workspace, run_id, JournalName.PAGES)
     if journal is None:
         return _read_head(workspace, run_id)  # it ended meanwhile, and took its journal away
     totals = count_rows(parse_record(line) for line in journal.lines)
@@ -62,7 +68,7 @@ def read_manifest(workspace: Path, run_id: str) -> dict[str, Any]:
     with _run_folder(workspace, run_id) as folder:
         manifest = parse_record(read_file(folder, "manifest.json"))
         if manifest.get("state") == CrawlState.RUNNING:
-            journal = _read_pages_journal(workspace, run_id)
+            journal = _read_journal(workspace, run_id, JournalName.PAGES)
             if journal is not None:
                 add_rows(manifest, journal.lines)
     return manifest
@@ -83,14 +89,24 @@ def read_sources(workspace: Path, run_id: str) -> list[dict[str, Any]]:
 
 def list_sources(content: bytes) -> list[dict[str, Any]]:
     """The entries of sources.json. Raises StoreFailed SNAPSHOT_CORRUPT when they are none."""
-    sources = parse_record(content).get("sources")
-    if not isinstance(sources, list) or not all(isinstance(source, dict) for source in sources):
+    return list_entries(content, "sources")
+
+
+def list_entries(content: bytes, key: str) -> list[dict[str, Any]]:
+    """The entries of a record that is a list of them. Raises StoreFailed SNAPSHOT_CORRUPT when it is none."""
+    entries = parse_record(content).get(key)
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a record of the workspace is damaged")
-    return sources
+    return entries
 
 
-def _read_pages_journal(workspace: Path, run_id: str) -> JournalLeft | None:
-    return _read_journal(workspace, run_id, JournalName.PAGES)
+def read_findings(workspace: Path, run_id: str) -> list[dict[str, Any]]:
+    """What was found in a run's pages; of one that has not ended, from its journal."""
+    with _run_folder(workspace, run_id) as folder:
+        journal = _read_journal(workspace, run_id, JournalName.FINDINGS)
+        if journal is not None:
+            return [parse_record(line) for line in journal.lines]
+        return list_entries(_read_within(folder, FINDINGS_FILE), "documents")
 
 
 def _read_journal(workspace: Path, run_id: str, name: JournalName) -> JournalLeft | None:
@@ -103,6 +119,33 @@ def _read_journal(workspace: Path, run_id: str, name: JournalName) -> JournalLef
             return read_journal(journals, journal_name(run_id, name))
         finally:
             os.close(journals)
+
+
+def read_remains(workspace: Path, run_id: str, given_up: Collection[Code]) -> RunRemains:
+    """All that a run left. Raises: StoreFailed RUN_ACTIVE while somebody writes it."""
+    with _run_folder(workspace, run_id) as folder:
+        manifest = parse_record(read_file(folder, "manifest.json"))
+        findings = _read_within(folder, FINDINGS_FILE)
+    sources = read_sources(workspace, run_id)
+    journals: dict[JournalName, list[bytes]] = {}
+    for name in JournalName:
+        left = _read_journal(workspace, run_id, name)
+        if left is not None and left.is_live:
+            raise run_is_active(run_id)
+        if left is not None:
+            journals[name] = left.lines
+    return RunRemains.gather(manifest, findings, sources, journals, given_up)
+
+
+@contextmanager
+def lock_run(workspace: Path, run_id: str) -> Iterator[None]:
+    """Holds a run's folder, so that two cannot take it up at once. Raises: StoreFailed RUN_ACTIVE."""
+    with _run_folder(workspace, run_id) as folder:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as held:
+            raise run_is_active(run_id) from held
+        yield
 
 
 def add_rows(manifest: dict[str, Any], lines: Iterable[bytes]) -> None:

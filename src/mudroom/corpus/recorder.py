@@ -42,11 +42,12 @@ from mudroom.errors import Code, StoreFailed
 from mudroom.model import BlockedDocument, CrawlState, format_document_id
 from mudroom.screen import AcceptedDocument, QuarantinedDocument
 
-__all__ = ["SOURCES_FILE", "DoWork", "RunRecorder", "metadata_path"]
+__all__ = ["FINDINGS_FILE", "SOURCES_FILE", "DoWork", "RunRecorder", "metadata_path"]
 
 DoWork = Callable[[Callable[[], None]], Awaitable[None]]
 """Does work that may block, in order with all other work of the same run."""
 
+FINDINGS_FILE = "security/findings.json"
 SOURCES_FILE = "sources.json"
 """Where it stands what a run asked for beside its pages, relative to its folder."""
 
@@ -77,6 +78,25 @@ class RunRecorder:
     def run_id(self) -> str:
         """The run's id, and the name of its folder."""
         return self._head.run_id
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """What its verdicts depend on."""
+        return self._head.versions
+
+    def restore(
+        self, rows: Sequence[Mapping[str, Any]], findings: Sequence[Mapping[str, Any]], sources: int
+    ) -> None:
+        """Know of what an earlier sitting recorded, which the journals hold already."""
+        self._sources = sources
+        found = {each["n"]: each["findings"] for each in findings}
+        for row in rows:
+            number = int(row["n"])
+            self._claim(number)
+            self._recorded[number] = 1
+            self._totals.count(row)
+            self._security.count(row["decision"], found.get(number, ()))
+            self._given = max(self._given, number)
 
     def next_number(self) -> int:
         """The number of the next page, from 1; each number is given once."""
@@ -144,6 +164,16 @@ class RunRecorder:
         await self._do_work(end)
         return manifest[0]
 
+    async def abandon(self) -> None:
+        """End without an end: the run is left as one that was killed, to be taken up again."""
+
+        def leave() -> None:
+            self._check_unfinished()
+            self._is_finished = True
+            self._sink.abandon()
+
+        await self._do_work(leave)
+
     def _number_of(self, document_id: str) -> int:
         run_id, _, number = document_id.rpartition("/")
         if run_id != self.run_id or not number.isdecimal():
@@ -182,7 +212,7 @@ class RunRecorder:
                 self._sink.remove(metadata_path(record.number))
         self._recorded[record.number] = 1
         self._totals.count(record.row)
-        self._security.count(record)
+        self._security.count(record.row["decision"], record.findings)
 
     def _write_source(self, source: SourceRecord) -> None:
         self._check_unfinished()
@@ -209,9 +239,7 @@ class RunRecorder:
         """Findings and summary first: whoever sees the manifest finds what it speaks of."""
         self._check_unfinished()
         run_id = self.run_id
-        self._sink.replace(
-            "security/findings.json", render_findings(run_id, self._sink.lines(JournalName.FINDINGS))
-        )
+        self._sink.replace(FINDINGS_FILE, render_findings(run_id, self._sink.lines(JournalName.FINDINGS)))
         if self._sources:
             lines = self._sink.lines(JournalName.SOURCES)
             self._sink.replace(SOURCES_FILE, render_sources(run_id, lines))

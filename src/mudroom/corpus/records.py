@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mudroom.address import ExceptionScope
 from mudroom.errors import Code
 from mudroom.model import CrawlState, Finding, Hop, Isolation, Provenance, RobotsState, RunKind, WarningCode
 
@@ -56,6 +57,10 @@ class PageNote:
     """Of a blocked document, which itself holds their ids only."""
     provenance: Provenance | None = None
     """Of a blocked document, which itself has none."""
+    links_base: str = ""
+    """What the links of an accepted document are relative to."""
+    link_scope: ExceptionScope = field(default_factory=ExceptionScope.none)
+    """The exceptions that they may use."""
     wire_bytes: int = 0
     """Body bytes of every hop as received: what the page cost its run."""
     revalidated_at: str | None = None

@@ -25,11 +25,11 @@ class SecurityTally:
         self._severities: Counter[str] = Counter()
         self._rules: Counter[str] = Counter()
 
-    def count(self, record: PageRecord) -> None:
+    def count(self, decision: str | None, findings: Iterable[Mapping[str, Any]]) -> None:
         """Count one page."""
-        if record.row["decision"] is not None:
-            self._decisions[record.row["decision"]] += 1
-        for finding in record.findings:
+        if decision is not None:
+            self._decisions[decision] += 1
+        for finding in findings:
             self._rules[finding["id"]] += 1
             if finding["severity"] is not None:
                 self._severities[finding["severity"]] += 1

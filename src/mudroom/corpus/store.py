@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from mudroom.corpus.records import (
@@ -14,6 +14,8 @@ from mudroom.corpus.records import (
     StoredDocument,
     StoredPage,
 )
+from mudroom.corpus.reopening import ReopenedRun
+from mudroom.errors import Code
 from mudroom.model import BlockedDocument, CrawlState, RunKind
 from mudroom.screen import AcceptedDocument, QuarantinedDocument
 
@@ -86,6 +88,13 @@ class CorpusStore(Protocol):
         """A new run with an id of its own. Cancelled, there is no such run."""
         ...
 
+    async def reopen_run(self, run_id: str, *, given_up: Collection[Code] = ()) -> ReopenedRun:
+        """A run that did not come to its end, to go on with; without the pages that ended with such a code.
+
+        Raises: as all, and StoreFailed RUN_ACTIVE while somebody writes it.
+        """
+        ...
+
     async def list_runs(self, *, limit: int = 100) -> Sequence[RunSummary]:
         """The newest runs, newest first."""
         ...
@@ -108,6 +117,10 @@ class CorpusStore(Protocol):
 
     async def read_sources(self, run_id: str) -> Sequence[Mapping[str, Any]]:
         """What a run asked for beside its pages, in the order in which it was recorded."""
+        ...
+
+    async def read_findings(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        """What was found in a run's pages: of each that has any, its number, and ids and severities."""
         ...
 
     async def read_document(self, run_id: str, number: int) -> StoredPage:

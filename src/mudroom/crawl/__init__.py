@@ -6,8 +6,9 @@ from mudroom.crawl.events import CrawlEvent, CrawlObserver, SilentObserver
 from mudroom.crawl.faults import describe_fault
 from mudroom.crawl.keys import page_key
 from mudroom.crawl.order import LiveOrder, RecordedOrder, TakeOrder
-from mudroom.crawl.policy import CrawlPolicy, CrawlScope, Discovery
+from mudroom.crawl.policy import CrawlPolicy, CrawlScope, Discovery, ShouldFollow
 from mudroom.crawl.ports import CrawlParts, PageTaker, RobotsOpener
+from mudroom.crawl.retries import read_retries
 from mudroom.crawl.tally import Stop
 from mudroom.intake import RobotsMode
 
@@ -25,9 +26,11 @@ __all__ = [
     "RecordedOrder",
     "RobotsMode",
     "RobotsOpener",
+    "ShouldFollow",
     "SilentObserver",
     "Stop",
     "TakeOrder",
     "describe_fault",
     "page_key",
+    "read_retries",
 ]

@@ -21,7 +21,7 @@ from mudroom.intake import RobotsReader
 __all__ = ["Attempt", "HopWatch"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Attempt:
     """A URL that was taken from the frontier, its number in the run, its share of the bytes."""
 
@@ -29,7 +29,11 @@ class Attempt:
     number: int
     reservation: Reservation
     hop_hosts: list[str] = field(default_factory=list)
-    """The hosts that its redirects asked."""
+    """The hosts that its redirects and further tries asked."""
+    spent_bytes: int = 0
+    """What tries before the last one have cost."""
+    retries: list[str] = field(default_factory=list)
+    """The codes of the tries that failed, so far."""
 
     @property
     def is_seed(self) -> bool:

@@ -1,21 +1,24 @@
-"""Crawls: one seed, one run, one manifest."""
+"""Crawls: one seed, one run, one manifest; begun, or gone on with."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from datetime import datetime
 from typing import Any
 
 from mudroom.address import ExceptionScope, parse_url
 from mudroom.clock import format_time
+from mudroom.corpus import RunWriter
 from mudroom.crawl.cancel import CancelToken
 from mudroom.crawl.events import CrawlEvent
-from mudroom.crawl.order import TakeOrder
-from mudroom.crawl.policy import CrawlPolicy
+from mudroom.crawl.order import LiveOrder, TakeOrder
+from mudroom.crawl.policy import CrawlPolicy, ShouldFollow
 from mudroom.crawl.ports import CrawlParts
-from mudroom.crawl.run import CrawlRun
+from mudroom.crawl.resuming import GIVEN_UP, check_resumable, find_recorded, read_seed
+from mudroom.crawl.run import CrawlRun, Outlet, RunOrders, give_to_nobody
 from mudroom.crawl.seed import Seed
-from mudroom.errors import InvalidConfig, MudroomError
+from mudroom.errors import Code, InvalidConfig, MudroomError, StoreFailed
 from mudroom.model import CrawlState, Initiator, RunKind
 
 __all__ = ["Crawler"]
@@ -36,48 +39,128 @@ class Crawler:
         scope: ExceptionScope | None = None,
         cancel: CancelToken | None = None,
         order: TakeOrder | None = None,
+        outlet: Outlet = give_to_nobody,
     ) -> dict[str, Any]:
         """The manifest of one crawl, whatever came of it.
 
-        Shapes: `scope` is None for all that the operator's own URLs may use; `order` for a live crawl's. Where the run's own record
-            cannot be written, the manifest says so and names no run, or one without a record.
+        Shapes: `scope` is None for all that the operator's own URLs may use; `order` for a live crawl's;
+            `outlet` is given each page when it has ended. Where the run's own record cannot be written, the
+            manifest says so and names no run, or one without a record.
         Raises: InvalidConfig with every fault of policy and seed, before anything is written or fetched;
             asyncio.CancelledError when the task is cancelled, after the manifest was written.
         """
         policy = policy or CrawlPolicy()
         seed = _check(untrusted_seed, policy, initiator, scope or ExceptionScope.operator())
-        started_at = self._parts.clock.now()
+        orders = RunOrders(
+            began_at=self._parts.clock.now(),
+            cancel=cancel or CancelToken(),
+            order=order or LiveOrder(),
+            outlet=outlet,
+        )
+        writer: RunWriter | None = None
         try:
-            writer = await self._parts.corpus.begin_run(
-                RunKind.CRAWL, seed.name, {**policy.describe(), **self._parts.options}
-            )
+            options = {**policy.describe(), **self._parts.options}
+            writer = await self._parts.corpus.begin_run(RunKind.CRAWL, seed.name, options)
+            self._parts.observer.on_crawl(CrawlEvent(run_id=writer.run_id, state=CrawlState.CREATED))
+            frontier = self._parts.frontiers.create(writer.run_id, policy.frontier_cap)
         except MudroomError as error:
-            return self._build_failed(None, seed, policy, started_at, error)
-        self._parts.observer.on_crawl(CrawlEvent(run_id=writer.run_id, state=CrawlState.CREATED))
-        run = CrawlRun(self._parts, policy, seed, writer, cancel or CancelToken(), order)
-        try:
-            await run.work()
-        finally:
-            try:
-                manifest = await run.finish()
-            except MudroomError as error:
-                manifest = await self._recover(writer.run_id, seed, policy, started_at, error)
-        return manifest
+            if writer is not None:
+                return await self._end_at_once(writer, seed, policy, orders.began_at, error)
+            return self._build_failed(None, seed, policy, orders.began_at, error)
+        run = CrawlRun(self._parts, policy, seed, writer, frontier, orders)
+        return await self._work(run, writer, seed, policy, orders.began_at)
 
-    async def crawl_to_end(self, untrusted_seed: str, policy: CrawlPolicy | None = None) -> dict[str, Any]:
+    async def resume(
+        self,
+        untrusted_run: str,
+        *,
+        seed_headers: tuple[tuple[str, str], ...] = (),
+        should_follow: ShouldFollow | None = None,
+        cancel: CancelToken | None = None,
+        outlet: Outlet = give_to_nobody,
+    ) -> dict[str, Any]:
+        """The manifest of a crawl that was killed or stopped, gone on with under its own policy and id.
+
+        Shapes: a run is named by its id, `@last`, or a prefix; `seed_headers` and `should_follow` stand in no
+            record, and so are given again. The time that a crawl may take counts for each sitting.
+        Raises: InvalidConfig for a run that has come to its end, or that somebody writes at this moment;
+            NotFound; StoreFailed when its record or its frontier is damaged.
+        """
+        corpus, parts = self._parts.corpus, self._parts
+        summary = await corpus.summarise_run(await corpus.resolve_run(untrusted_run))
+        check_resumable(summary)
+        run_id = summary.run_id
+        policy = CrawlPolicy.from_options(
+            summary.options, seed_headers=seed_headers, should_follow=should_follow
+        )
+        try:
+            reopened = await corpus.reopen_run(run_id, given_up=GIVEN_UP)
+        except StoreFailed as error:
+            if error.code is Code.RUN_ACTIVE:
+                raise InvalidConfig(f"{error.message}; {error.advice}") from error
+            raise
+        writer, frontier = reopened.writer, None
+        is_restored = False
+        try:
+            frontier = parts.frontiers.reopen(run_id, policy.frontier_cap)
+            if frontier is None and reopened.pages:
+                raise StoreFailed(
+                    Code.SNAPSHOT_MISSING,
+                    f"{run_id} has no frontier any more, so it cannot go on; begin anew",
+                )
+            frontier = frontier or parts.frontiers.create(run_id, policy.frontier_cap)
+            left = frontier.restore(find_recorded(reopened.pages))
+            seed = read_seed(reopened.root_url, left.notes)
+            began_at = datetime.fromisoformat(reopened.started_at)
+            orders = RunOrders(began_at=began_at, cancel=cancel or CancelToken(), outlet=outlet)
+            run = CrawlRun(parts, policy, seed, writer, frontier, orders)
+            run.restore(reopened, left)
+            is_restored = True
+        finally:
+            if not is_restored:
+                if frontier is not None:
+                    frontier.close(keeps=True)
+                await writer.abandon()
+        parts.observer.on_crawl(CrawlEvent(run_id=run_id, state=CrawlState.CREATED))
+        return await self._work(run, writer, seed, policy, began_at)
+
+    async def crawl_to_end(
+        self, untrusted_seed: str, policy: CrawlPolicy | None = None, *, outlet: Outlet = give_to_nobody
+    ) -> dict[str, Any]:
         """As `crawl`, but cancelling the task is a person's word to stop: the manifest is still the result.
 
         However often the task is cancelled: nothing is fetched after the first time, and what is left to do
         is the record. Raises: InvalidConfig.
         """
         cancel = CancelToken()
-        work = asyncio.ensure_future(self.crawl(untrusted_seed, policy, cancel=cancel))
-        while not work.done():
+        return await _to_end(self.crawl(untrusted_seed, policy, cancel=cancel, outlet=outlet), cancel)
+
+    async def resume_to_end(self, untrusted_run: str, **more: Any) -> dict[str, Any]:
+        """As `resume`, and cancelled as `crawl_to_end` is."""
+        cancel = CancelToken()
+        return await _to_end(self.resume(untrusted_run, cancel=cancel, **more), cancel)
+
+    async def _work(
+        self, run: CrawlRun, writer: RunWriter, seed: Seed, policy: CrawlPolicy, began_at: datetime
+    ) -> dict[str, Any]:
+        try:
+            await run.work()
+        finally:
             try:
-                await asyncio.wait({work})
-            except asyncio.CancelledError:
-                cancel.cancel()
-        return work.result()
+                manifest = await run.finish()
+            except MudroomError as error:
+                manifest = await self._recover(writer.run_id, seed, policy, began_at, error)
+        return manifest
+
+    async def _end_at_once(
+        self, writer: RunWriter, seed: Seed, policy: CrawlPolicy, began_at: datetime, error: MudroomError
+    ) -> dict[str, Any]:
+        """The manifest of a run that has nowhere to keep its queue."""
+        warning = {"code": error.code.value, "url": seed.name, "message": error.message}
+        try:
+            return await writer.finish(CrawlState.FAILED, warnings=[warning])
+        except MudroomError as worse:
+            return await self._recover(writer.run_id, seed, policy, began_at, worse)
 
     async def _recover(
         self, run_id: str, seed: Seed, policy: CrawlPolicy, started_at: datetime, error: MudroomError
@@ -117,6 +200,17 @@ class Crawler:
 
 
 _TOTALS = ("attempted", "stored", "warned", "quarantined", "blocked", "failed", "discovered", "bytes")
+
+
+async def _to_end(crawl: Coroutine[Any, Any, dict[str, Any]], cancel: CancelToken) -> dict[str, Any]:
+    """The manifest, however often the task that waits for it is cancelled."""
+    work = asyncio.ensure_future(crawl)
+    while not work.done():
+        try:
+            await asyncio.wait({work})
+        except asyncio.CancelledError:
+            cancel.cancel()
+    return work.result()
 
 
 def _check(untrusted_seed: str, policy: CrawlPolicy, initiator: Initiator, scope: ExceptionScope) -> Seed:

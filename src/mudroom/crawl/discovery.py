@@ -23,7 +23,6 @@ from mudroom.address import (
     judge_url,
     parse_url,
 )
-from mudroom.crawl.frontier import Admission
 from mudroom.crawl.links import LinkSieve
 from mudroom.crawl.notices import Notices
 from mudroom.crawl.policy import CrawlPolicy, CrawlScope, Discovery
@@ -188,5 +187,4 @@ class SiteDiscovery:
             self._notes.off_host_pages += 1
         elif reached is ReachVerdict.INSIDE:
             self._places += 1
-            admission = self._sieve.admit(verdict.url, scope, (1, 0, self._places))
-            self._pages += admission is Admission.QUEUED
+            self._pages += self._sieve.admit(verdict.url, scope, self._places)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 
-from mudroom.address import ExceptionScope, ParsedUrl
-from mudroom.intake import Outcome, Stored
+from mudroom.address import ExceptionScope, ParsedUrl, parse_url
 from mudroom.model import Hop, Link
 
-__all__ = ["EndedPage"]
+__all__ = ["EndedPage", "decode_scope", "encode_scope"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,10 +17,16 @@ class EndedPage:
 
     number: int
     depth: int
+    url: str = ""
+    """As it was asked for."""
+    retries: tuple[str, ...] = ()
+    """The codes of the tries that failed before the last."""
     final_url: str | None = None
     """Where redirects led."""
+    sha256: str | None = None
+    """Of the body of an accepted page."""
     hops: tuple[Hop, ...] = ()
-    """The requests that led there."""
+    """The requests that led there, of the seed alone."""
     links: tuple[Link, ...] = ()
     """None of them unless the page was accepted."""
     base: ParsedUrl | None = None
@@ -31,18 +37,53 @@ class EndedPage:
         """How much room it takes: its links."""
         return len(self.links) + 1
 
-    @classmethod
-    def of(cls, outcome: Outcome) -> EndedPage:
-        """What a page leaves behind."""
-        facts = outcome.facts
-        if not isinstance(outcome, Stored):
-            return cls(number=facts.number, depth=facts.depth, hops=facts.hops)
-        return cls(
-            number=facts.number,
-            depth=facts.depth,
-            final_url=facts.final_url,
-            hops=facts.hops,
-            links=outcome.links,
-            base=outcome.base,
-            link_scope=outcome.link_scope,
+    def encode(self) -> str:
+        """As one line of JSON."""
+        return json.dumps(
+            {
+                "number": self.number,
+                "depth": self.depth,
+                "url": self.url,
+                "retries": self.retries,
+                "final_url": self.final_url,
+                "sha256": self.sha256,
+                "links": self.links,
+                "base": self.base.href if self.base else None,
+                "link_scope": encode_scope(self.link_scope),
+                "hops": [(hop.url, hop.exception) for hop in self.hops],
+            },
+            separators=(",", ":"),
         )
+
+    @classmethod
+    def decode(cls, line: str) -> EndedPage:
+        """From `encode`. Raises: ValueError, KeyError, TypeError for anything else."""
+        fields = json.loads(line)
+        base = fields["base"]
+        return cls(
+            number=int(fields["number"]),
+            depth=int(fields["depth"]),
+            url=fields["url"],
+            retries=tuple(fields["retries"]),
+            final_url=fields["final_url"],
+            sha256=fields["sha256"],
+            links=tuple(Link(*link) for link in fields["links"]),
+            base=None if base is None else parse_url(base),
+            link_scope=decode_scope(fields["link_scope"]),
+            hops=tuple(
+                Hop(url=url, address="", status=0, protocol="", exception=exception)
+                for url, exception in fields["hops"]
+            ),
+        )
+
+
+def encode_scope(scope: ExceptionScope) -> str:
+    """A scope as text: a star for the operator's, else its names."""
+    return "*" if scope.is_operator else " ".join(sorted(scope.names))
+
+
+def decode_scope(text: str) -> ExceptionScope:
+    """From `encode_scope`."""
+    if text == "*":
+        return ExceptionScope.operator()
+    return ExceptionScope.of(*text.split()) if text else ExceptionScope.none()

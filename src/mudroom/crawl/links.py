@@ -7,7 +7,8 @@ the same text leads to the same URL.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import Enum, auto, unique
 
 from mudroom.address import EgressSource, ExceptionScope, ParsedUrl, RefusedUrl, judge_url
@@ -15,9 +16,12 @@ from mudroom.crawl.ended import EndedPage
 from mudroom.crawl.frontier import Admission, Frontier, FrontierEntry
 from mudroom.crawl.keys import page_key
 from mudroom.crawl.notices import Notices
+from mudroom.crawl.policy import LinkContext
 from mudroom.crawl.reach import Reach, ReachVerdict
+from mudroom.crawl.scoring import score_link
+from mudroom.crawl.traps import TrapKind, TrapWatch
 from mudroom.errors import Code
-from mudroom.model import Initiator
+from mudroom.model import Initiator, WarningCode
 
 __all__ = ["LinkSieve", "make_entry"]
 
@@ -36,12 +40,24 @@ class _Settled(Enum):
 
 
 _KNOWN, _IGNORED = _Settled.KNOWN, _Settled.IGNORED
-_Outcome = _Settled | Code | str
-"""Settled, or refused with a code, or led to another host, by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _OffHost:
+    host: str
+
+
+_Outcome = _Settled | Code | WarningCode | TrapKind | _OffHost
+"""Settled, or what is counted each time that the link is met."""
 
 
 def make_entry(
-    url: ParsedUrl, scope: ExceptionScope, *, initiator: Initiator, rank: tuple[int, int, int]
+    url: ParsedUrl,
+    scope: ExceptionScope,
+    *,
+    initiator: Initiator,
+    rank: tuple[int, int, int],
+    score: float = 0.0,
 ) -> FrontierEntry:
     """A judged URL as it waits in the frontier."""
     depth, parent, place = rank
@@ -55,6 +71,7 @@ def make_entry(
         place=place,
         initiator=initiator,
         scope=scope,
+        score=score,
     )
 
 
@@ -67,17 +84,23 @@ class LinkSieve:
         egress: EgressSource,
         frontier: Frontier,
         notices: Notices,
+        traps: TrapWatch,
         on_queued: Callable[[FrontierEntry], None],
     ) -> None:
         self.reach = reach
         self._egress = egress
         self._frontier = frontier
         self._notices = notices
+        self._traps = traps
         self._on_queued = on_queued
         self._memo: dict[tuple[str, ExceptionScope], dict[str, _Outcome]] = {}
         self.remembered = 0
         """Hrefs and folders remembered now."""
         self.discovered = 0
+
+    def restore(self, notes: Mapping[str, str]) -> None:
+        """Know of what an earlier sitting kept. Raises: ValueError."""
+        self._traps.restore(notes.items())
 
     def sift(self, page: EndedPage) -> None:
         """Queue what the page links to and the crawl covers, one deeper; count the rest."""
@@ -87,53 +110,86 @@ class LinkSieve:
         follows_all = self.reach.policy.follow_nofollow
         memo = self._open_memo(base, page.link_scope)
         relations = self.reach.policy.followed_relations
-        for place, (untrusted_href, is_nofollow, relation) in enumerate(page.links):
-            if (is_nofollow and not follows_all) or relation not in relations:
+        for place, link in enumerate(page.links):
+            if (link.is_nofollow and not follows_all) or link.relation not in relations:
                 continue
-            href = untrusted_href.partition("#")[0]
+            href = link.untrusted_href.partition("#")[0]
             outcome = memo.get(href)
             if outcome is _KNOWN or outcome is _IGNORED or not href:
                 continue
             if outcome is None:
-                rank = (page.depth + 1, page.number, place)
-                outcome = self._judge(href, base, page.link_scope, rank)
+                context = LinkContext(
+                    page_url=page.url, page_number=page.number, depth=page.depth + 1, place=place
+                )
+                outcome = self._judge(href, base, page.link_scope, context)
                 if outcome is not None and _is_of_folder(href):
                     memo[href] = outcome
                     self.remembered += 1
-            if outcome is not None and not isinstance(outcome, _Settled):
+            if outcome is not None:
                 self._count(outcome)
 
     def _judge(
-        self, untrusted_href: str, base: ParsedUrl, scope: ExceptionScope, rank: tuple[int, int, int]
+        self, untrusted_href: str, base: ParsedUrl, scope: ExceptionScope, context: LinkContext
     ) -> _Outcome | None:
         """What became of a link; None where another time it may become something else."""
         verdict = judge_url(untrusted_href, self._egress.current(), scope, base=base)
         if isinstance(verdict, RefusedUrl):
             return _IGNORED if verdict.code in _NO_LINK else verdict.code
-        reached = self.reach.judge(verdict.url)
+        url = verdict.url
+        reached = self.reach.judge(url)
         if reached is ReachVerdict.OFF_HOST:
-            return verdict.url.host
+            return _OffHost(url.host)
         if reached is not ReachVerdict.INSIDE:
             return _IGNORED
-        return None if self.admit(verdict.url, scope, rank) is Admission.FULL else _KNOWN
+        return self._enter(url, scope, context)
 
-    def admit(self, url: ParsedUrl, scope: ExceptionScope, rank: tuple[int, int, int]) -> Admission:
-        """What became of a URL that was judged and is within reach; counted, and told when it was queued."""
-        entry = make_entry(url, scope, initiator=Initiator.PAGE, rank=rank)
-        admission = self._frontier.add(entry)
-        if admission is Admission.QUEUED:
-            self.discovered += 1
-            self._on_queued(entry)
-        elif admission is Admission.FULL:
-            self.discovered += 1
-            self._notices.count_dropped()
-        return admission
+    def admit(self, url: ParsedUrl, scope: ExceptionScope, place: int) -> bool:
+        """Whether a URL that no page led to was queued, at depth 1; counted where it was not."""
+        discovered = self.discovered
+        context = LinkContext(page_url="", page_number=0, depth=1, place=place)
+        outcome = self._enter(url, scope, context)
+        if outcome is not None:
+            self._count(outcome)
+        return outcome is _KNOWN and self.discovered > discovered
 
-    def _count(self, outcome: Code | str) -> None:
-        if isinstance(outcome, Code):
-            self._notices.count_refused(outcome)
-        else:
-            self._notices.count_off_host(outcome)
+    def _enter(self, url: ParsedUrl, scope: ExceptionScope, context: LinkContext) -> _Outcome | None:
+        """Queue a URL that was judged and is within reach, unless it is known, looks endless, or is left out."""
+        key = page_key(url)
+        spelling = self._frontier.find_spelling(key)
+        if spelling is not None:
+            return _KNOWN if spelling == url.normalized else WarningCode.TWIN_MERGED
+        trap = self._traps.judge(url)
+        if trap is not None:
+            return trap
+        score = score_link(self.reach.policy.should_follow, url.normalized, context)
+        if isinstance(score, WarningCode):
+            self._notices.count(score)
+            return None
+        rank = (context.depth, context.page_number, context.place)
+        entry = make_entry(url, scope, initiator=Initiator.PAGE, rank=rank, score=score)
+        match self._frontier.add(entry):
+            case Admission.QUEUED:
+                self.discovered += 1
+                self._traps.count(url)
+                self._on_queued(entry)
+            case Admission.FULL:
+                self.discovered += 1
+                self._notices.count(WarningCode.FRONTIER_FULL)
+                return None
+            case Admission.KNOWN:
+                pass
+        return _KNOWN
+
+    def _count(self, outcome: _Outcome) -> None:
+        match outcome:
+            case _OffHost(host):
+                self._notices.count_off_host(host)
+            case Code():
+                self._notices.count_refused(outcome)
+            case TrapKind():
+                self._notices.count_trap(outcome)
+            case WarningCode():
+                self._notices.count(outcome)
 
     def _open_memo(self, base: ParsedUrl, scope: ExceptionScope) -> dict[str, _Outcome]:
         """What is remembered of the base's folder."""

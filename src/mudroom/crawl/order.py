@@ -7,7 +7,8 @@ its recorded order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Protocol
 
 from mudroom.crawl.frontier import CountOpen, Frontier, FrontierEntry
@@ -29,6 +30,15 @@ class TakeOrder(Protocol):
         """Why the crawl ends where the order has ended; None where its own limits say it."""
         ...
 
+    @property
+    def began_at(self) -> datetime | None:
+        """When the crawl that it follows began; None for now."""
+        ...
+
+    def list_retries(self, number: int) -> Sequence[str]:
+        """The codes of the tries of a page that the record says have failed."""
+        ...
+
     def take(self, frontier: Frontier, count_open: CountOpen) -> FrontierEntry | None:
         """The next page with its number, or None while there is none."""
         ...
@@ -43,6 +53,7 @@ class LiveOrder:
 
     is_live = True
     stop = None
+    began_at = None
 
     def take(self, frontier: Frontier, count_open: CountOpen) -> FrontierEntry | None:
         """What the frontier gives."""
@@ -52,17 +63,31 @@ class LiveOrder:
         """False: what waits can only be waited for."""
         return False
 
+    def list_retries(self, number: int) -> Sequence[str]:  # noqa: ARG002 - there is no record
+        """None."""
+        return ()
+
 
 class RecordedOrder:
     """The pages of an earlier run, by number and key; what else waits is left waiting."""
 
     is_live = False
 
-    def __init__(self, pages: Iterable[tuple[int, str]], *, stop: Stop | None = None) -> None:
+    def __init__(
+        self,
+        pages: Iterable[tuple[int, str]],
+        *,
+        stop: Stop | None = None,
+        began_at: datetime | None = None,
+        retries: Mapping[int, Sequence[str]] | None = None,
+    ) -> None:
         """Follow `pages`, in order of their numbers, with keys as `page_key` gives them.
 
-        Shapes: `stop` is why that run ended, where its policy alone does not say so: time, bytes, a person.
+        Shapes: `stop` is why that run ended, where its policy alone does not say so: time, bytes, a person;
+            `retries` as `read_retries` gives them.
         """
+        self.began_at = began_at
+        self._retries = retries or {}
         self._pages = tuple(pages)
         self._next = 0
         self._stop = stop
@@ -83,6 +108,10 @@ class RecordedOrder:
         if entry is not None:
             self._next += 1
         return entry
+
+    def list_retries(self, number: int) -> Sequence[str]:
+        """What the record says of the page."""
+        return self._retries.get(number, ())
 
     def pass_over(self) -> bool:
         """Note the page as missing."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum, unique
+from typing import Any, Self, get_args, get_origin, get_type_hints
 
 from mudroom.errors import FetchFailed, InvalidConfig
 from mudroom.intake import RobotsMode
@@ -18,6 +19,8 @@ __all__ = [
     "CrawlPolicy",
     "CrawlScope",
     "Discovery",
+    "LinkContext",
+    "ShouldFollow",
 ]
 
 CRAWL_DELAY_MAX_SECONDS = 30.0
@@ -37,9 +40,30 @@ _MAX_SITEMAP_DEPTH = 10
 _MAX_SITEMAP_BYTES = 1 << 29
 """What a guest can be sent, and can hold."""
 _MAX_GLOBS = 100
+_MAX_RETRIES = 5
+_NO_TRAP = 1_000_000
+"""A threshold so high is none."""
 _MAX_GLOB_CHARS = 1000
 _FRONTIER_FLOOR = 10_000
 _FRONTIER_PER_PAGE = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkContext:
+    """Where a link stands, for `should_follow`."""
+
+    page_url: str
+    """The page that holds it, as it was asked for."""
+    page_number: int
+    depth: int
+    """Links away from the seed that its target would have."""
+    place: int
+    """Its place among the links of that page, from 0."""
+
+
+ShouldFollow = Callable[[str, LinkContext], bool | float]
+"""False leaves a link out. A number is its score, and the higher comes first; True is 1.0, and 0.0 is a low
+score and no refusal. What raises, or answers anything else, costs the link and a warning."""
 
 
 @unique
@@ -112,6 +136,8 @@ class CrawlPolicy:
     """Globs of which a URL may match none; these win."""
     robots: RobotsMode = RobotsMode.OBEY
     """obey or ignore robots.txt; what was chosen stands in the manifest."""
+    retries: int = 2
+    """Further tries of a page that failed for want of the network or with a status such as 503; 5 at most."""
     follow_nofollow: bool = False
     """Whether links are followed that their page marks `nofollow`, each by itself, or all of them in a
     robots meta element or an X-Robots-Tag header."""
@@ -119,6 +145,22 @@ class CrawlPolicy:
     """alternate, canonical, next: what a page says it is related to and is followed beside its links."""
     revalidate: bool = False
     """Whether a site is asked if a page is still the one in the archive, and then that one is read again."""
+    trap_repeats: int = 3
+    """Times in a row that a run of path segments may not stand in a URL: /a/b/a/b/a/b is three."""
+    trap_segments: int = 24
+    """Path segments of a URL, at most."""
+    trap_url_chars: int = 2000
+    """Characters of a URL's path and query, at most."""
+    trap_months_ahead: int = 24
+    """Months ahead of the crawl's first day that a URL may name."""
+    trap_dates: int = 4000
+    """URLs of one form that name dates, per host; eleven years of days."""
+    trap_parameters: int = 20
+    """Parameters of a URL, at most."""
+    trap_parameter_sets: int = 64
+    """Different sets of parameters of one path."""
+    should_follow: ShouldFollow | None = None
+    """Asked of each link that would be followed: False leaves it out, a number is its score."""
     seed_headers: tuple[tuple[str, str], ...] = ()
     """Sent to the seed's origin and nowhere else; never archived and never in the manifest."""
 
@@ -144,16 +186,62 @@ class CrawlPolicy:
         if faults:
             raise InvalidConfig(faults)
 
+    @classmethod
+    def from_options(
+        cls,
+        options: Mapping[str, Any],
+        *,
+        seed_headers: tuple[tuple[str, str], ...] = (),
+        should_follow: ShouldFollow | None = None,
+    ) -> Self:
+        """The policy that a manifest describes; what stands in no manifest comes apart.
+
+        Raises: InvalidConfig for options that are none of this version's, or without what was there.
+        """
+        described = dict(options)
+        if described.pop("is_scored", False) != (should_follow is not None):
+            raise InvalidConfig(
+                "the run's links are scored by a function of its program; go on with it there"
+            )
+        named = described.pop("seed_header_names", [])
+        hints = get_type_hints(cls)
+        if sorted(named) != sorted(name for name, _ in seed_headers):
+            raise InvalidConfig(
+                f"the run sends the headers {', '.join(named) or 'none'}; give just those again"
+            )
+        read = {
+            name: _from_plain(described[name], hints[name]) for name in described if name in hints
+        }  # what else stands there is not the policy's
+        policy = cls(**read, seed_headers=seed_headers, should_follow=should_follow)
+        policy.check()
+        return policy
+
     def describe(self) -> Mapping[str, object]:
         """The options as the manifest holds them; of headers only the names."""
         options: dict[str, object] = {
             field.name: _to_plain(getattr(self, field.name))
             for field in fields(self)
-            if field.name != "seed_headers"
+            if field.name not in _UNDESCRIBED
         }
         options["max_frontier"] = self.frontier_cap
+        options["is_scored"] = self.should_follow is not None
         options["seed_header_names"] = [name for name, _ in self.seed_headers]
         return options
+
+
+_UNDESCRIBED = frozenset({"seed_headers", "should_follow"})
+"""Of the one only names stand in a manifest, of the other whether there was one."""
+
+
+def _from_plain(value: object, hint: Any) -> Any:
+    """A value as it was before `_to_plain`; what cannot be one is left for `check` to find."""
+    if isinstance(value, list):
+        inner = get_args(hint)[:1]
+        items = tuple(_from_plain(item, inner[0]) if inner else item for item in value)
+        return frozenset(items) if get_origin(hint) is frozenset else items
+    if isinstance(hint, type) and issubclass(hint, StrEnum) and value in {word.value for word in hint}:
+        return hint(value)
+    return value
 
 
 def _to_plain(value: object) -> object:
@@ -176,6 +264,14 @@ _WHOLE_NUMBERS = (
     ("max_sitemap_depth", 1, _MAX_SITEMAP_DEPTH),
     ("max_sitemap_bytes", 1, _MAX_SITEMAP_BYTES),
     ("max_sitemap_urls", 1, _FRONTIER_PER_PAGE * _MAX_PAGES_CEILING),
+    ("retries", 0, _MAX_RETRIES),
+    ("trap_repeats", 2, _NO_TRAP),
+    ("trap_segments", 1, _NO_TRAP),
+    ("trap_url_chars", 1, _NO_TRAP),
+    ("trap_months_ahead", 0, _NO_TRAP),
+    ("trap_dates", 1, _NO_TRAP),
+    ("trap_parameters", 1, _NO_TRAP),
+    ("trap_parameter_sets", 1, _NO_TRAP),
 )
 
 
@@ -201,6 +297,12 @@ def _list_faults(policy: CrawlPolicy) -> Iterator[str]:
     for name in ("include", "exclude"):
         yield from _judge_globs(name, getattr(policy, name))
     yield from _judge_headers(policy.seed_headers)
+    yield from _judge_function("should_follow", policy.should_follow)
+
+
+def _judge_function(name: str, value: object) -> Iterator[str]:
+    if value is not None and not callable(value):
+        yield f"{name} is {type(value).__name__}; expected a function of link and context"
 
 
 def _judge_whole(name: str, value: object, low: int, high: int) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -10,6 +11,8 @@ from mudroom.address import EgressSource
 from mudroom.clock import Clock
 from mudroom.corpus import CorpusStore, RunWriter
 from mudroom.crawl.events import CrawlObserver, SilentObserver
+from mudroom.crawl.frontier import FrontierShelf
+from mudroom.crawl.memory_frontier import MemoryShelf
 from mudroom.intake import Outcome, PageRequest, RecordSource, RobotsMode, RobotsReader, SitemapReader
 
 __all__ = ["CrawlParts", "PageTaker", "RobotsOpener", "Sleep"]
@@ -49,3 +52,7 @@ class CrawlParts:
     observer: CrawlObserver = field(default_factory=SilentObserver)
     options: Mapping[str, object] = field(default_factory=dict)
     """What stands among the options of every run beside its policy: what else its result depends on."""
+    frontiers: FrontierShelf = field(default_factory=MemoryShelf)
+    """Where the queues of crawls are; those in memory are gone with the process."""
+    chance: Callable[[], float] = random.random
+    """A number from 0 to 1, by which back-offs are spread."""

@@ -39,8 +39,18 @@ class ReorderBuffer(Generic[_Ended]):
         self._line: deque[int] = deque()
         self._ended: dict[int, _Ended] = {}
         self._turns: dict[int, asyncio.Future[None]] = {}
+        self._earlier: set[int] = set()
         self.weight = 0
         """Of all that has ended and waits."""
+
+    def has(self, number: int) -> bool:
+        """Whether the page was started in an earlier sitting."""
+        return number in self._earlier
+
+    def join_earlier(self, number: int) -> None:
+        """A page was started in an earlier sitting."""
+        self._earlier.add(number)
+        self._line.append(number)
 
     def join(self, number: int) -> None:
         """A page was started, behind all others."""
@@ -57,6 +67,7 @@ class ReorderBuffer(Generic[_Ended]):
             yield page
             self._line.popleft()
             del self._ended[page.number]
+            self._earlier.discard(page.number)
             self.weight -= page.weight
             if self._line and (turn := self._turns.get(self._line[0])) is not None and not turn.done():
                 turn.set_result(None)

@@ -3,57 +3,87 @@
     frontier ─▶ budgets ─▶ manners ─▶ intake (at most `concurrency` at a time) ─▶ line ─▶ links ─▶ frontier
 
 A page is a task only while it is on its way in; of a page that has ended nothing is kept here but counts
-and keys, and its links until those of all pages before it have entered the frontier. The loop sleeps until a page ends, a host may be asked again, the time is up or somebody cancels.
+and keys, and its links until those of all pages before it have entered the frontier. The loop sleeps until a
+page ends, a host may be asked again, the time is up or somebody cancels.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from mudroom.address import ParsedUrl, parse_url
 from mudroom.budget import ByteBudget, Reservation
-from mudroom.corpus import FailedRecord, RunWriter
+from mudroom.corpus import FailedRecord, ReopenedRun, RunWriter
 from mudroom.crawl.aside import run_aside
 from mudroom.crawl.attempt import Attempt
 from mudroom.crawl.cancel import CancelToken
 from mudroom.crawl.discovery import SiteDiscovery
 from mudroom.crawl.ended import EndedPage
-from mudroom.crawl.events import CrawlEvent
 from mudroom.crawl.faults import describe_fault
-from mudroom.crawl.frontier import Frontier, FrontierEntry
+from mudroom.crawl.frontier import Frontier, FrontierEntry, Left
 from mudroom.crawl.links import LinkSieve
 from mudroom.crawl.manners import HostManners
-from mudroom.crawl.memory_frontier import MemoryFrontier
 from mudroom.crawl.notices import Notices
 from mudroom.crawl.order import LiveOrder, TakeOrder
 from mudroom.crawl.policy import CrawlPolicy, Discovery
 from mudroom.crawl.ports import CrawlParts
+from mudroom.crawl.progress import restore_progress, save_progress
 from mudroom.crawl.reach import Reach
+from mudroom.crawl.recording import leave
 from mudroom.crawl.reorder import ReorderBuffer
+from mudroom.crawl.retries import describe_retries
 from mudroom.crawl.seed import Seed, find_root, find_start
 from mudroom.crawl.sitemap_visits import SitemapVisitor
 from mudroom.crawl.tally import Stop, Tally
+from mudroom.crawl.telling import CrawlTeller
 from mudroom.crawl.timer import Timer
+from mudroom.crawl.traps import TrapWatch
+from mudroom.crawl.twins import find_content_twin
+from mudroom.crawl.visitor import PageVisitor
 from mudroom.crawl.visits import VisitPlanner
-from mudroom.errors import Code, StoreFailed
-from mudroom.intake import Failed, Outcome, PageEvent, PageFacts
-from mudroom.model import CrawlState, PageState, WarningCode
+from mudroom.errors import CODES, Code, StoreFailed
+from mudroom.intake import Failed, Outcome, PageFacts
+from mudroom.model import CrawlState, PageState, WarningCode, format_document_id
 
-__all__ = ["CrawlRun"]
+__all__ = ["CrawlRun", "Outlet", "RunOrders", "give_to_nobody"]
 
 _log = logging.getLogger(__name__)
 
+
+Outlet = Callable[[Outcome], Awaitable[None]]
+"""Is given each page when it has ended; the crawl waits for it."""
+
+
+async def give_to_nobody(_outcome: Outcome) -> None:
+    """Nothing: nobody waits for pages."""
+
+
 _SMALLEST_SHARE_BYTES = 1024 * 1024
 """While others are on their way, a page waits rather than start with a smaller share of the bytes."""
-_REFUSALS = frozenset({429, 503})
 _CHECKPOINT_SECONDS = 10.0
 _STORE_FAILURES_IN_A_ROW = 3
 """Pages that could not be written, after which no more are fetched."""
 _MAX_HELD_LINKS = 100_000
 """Links of pages that have ended and wait for one before them; then no further page is started. 20 MB."""
 _ABORTS = frozenset({Stop.TIME, Stop.CANCELLED})
+_RESUMABLE = frozenset({Stop.TIME, Stop.CANCELLED, Stop.STORE})
+"""Ends after which the same policy lets the crawl go on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOrders:
+    """What else is wanted of one sitting of a crawl."""
+
+    began_at: datetime
+    """When its first sitting began."""
+    cancel: CancelToken = field(default_factory=CancelToken)
+    order: TakeOrder = field(default_factory=LiveOrder)
+    outlet: Outlet = give_to_nobody
 
 
 class CrawlRun:
@@ -65,17 +95,19 @@ class CrawlRun:
         policy: CrawlPolicy,
         seed: Seed,
         writer: RunWriter,
-        cancel: CancelToken,
-        order: TakeOrder | None = None,
+        frontier: Frontier,
+        orders: RunOrders,
     ) -> None:
         self._parts = parts
         self._policy = policy
         self._seed = seed
         self._writer = writer
-        self._cancel = cancel
+        self._cancel = orders.cancel
+        self._outlet = orders.outlet
         self._robots = parts.robots.open_gate(writer.run_id, policy.robots, writer.record_source)
-        self._order = order or LiveOrder()
-        self._frontier: Frontier = MemoryFrontier(policy.frontier_cap)
+        self._order = orders.order
+        self._frontier = frontier
+        self._began_at = orders.order.began_at or orders.began_at
         self._line: ReorderBuffer[EndedPage] = ReorderBuffer()
         self._manners = HostManners(policy.concurrency, policy.per_host_concurrency)
         self._budget = ByteBudget(
@@ -84,6 +116,7 @@ class CrawlRun:
         self._charged_bytes = 0
         self._notices = Notices()
         self._tally = Tally()
+        self._teller = CrawlTeller(observer=parts.observer, run_id=writer.run_id, count=self._count)
         self._sieve = self._make_sieve(seed.url)
         self._planner = VisitPlanner(
             parts,
@@ -95,7 +128,16 @@ class CrawlRun:
             robots=self._robots,
             is_live=self._order.is_live,
         )
-        self._visitor = SitemapVisitor(
+        self._visitor = PageVisitor(
+            parts,
+            policy,
+            self._planner,
+            frontier=frontier,
+            manners=self._manners,
+            budget=self._budget,
+            order=self._order,
+        )
+        self._sitemaps = SitemapVisitor(
             parts=parts,
             policy=policy,
             writer=writer,
@@ -103,31 +145,66 @@ class CrawlRun:
             manners=self._manners,
             budget=self._budget,
             choose_delay=self._planner.choose_delay,
+            is_live=self._order.is_live,
         )
         self._in_flight: dict[asyncio.Task[Outcome], Attempt] = {}
         self._wake = asyncio.Event()
         self._pause = Timer(parts.sleep, self._wake)
         self._deadline = Timer(parts.sleep, self._wake)
+        self._is_begun = False
         self._last_checkpoint = parts.clock.monotonic()
+
+    def restore(self, reopened: ReopenedRun, left: Left) -> None:
+        """Know of what earlier sittings did, before `work`. Raises: StoreFailed."""
+        pages = reopened.pages
+        for page in pages:
+            self._tally.restore(page.outcome, page.code, is_seed=page.number == 1)
+        waiting = {number for number, _ in left.line}
+        if pages and pages[0].number == 1 and 1 not in waiting:
+            self._root_at(self._find_root(pages[0].final_url))
+        restore_progress(left.notes, self._notices, self._sieve, self._budget)
+        for number, ended in left.line:
+            self._line.join_earlier(number)
+            if ended is not None:
+                self._line.end(ended)
+        if left.lost:
+            told = f"the links of {left.lost} pages were lost when the machine stopped, and with them what only they led to"
+            self._notices.add(WarningCode.LINKS_LOST, self._seed.name, told)
+        if reopened.has_other_versions:
+            told = "the run was gone on with under another version of mudroom or other rules"
+            self._notices.add(WarningCode.VERSIONS_CHANGED, self._seed.name, told)
+        self._is_begun = bool(pages or left.line or len(self._frontier))
 
     async def work(self) -> None:
         """Everything from the seed on, until nothing waits or the crawl is stopped.
 
         Raises: asyncio.CancelledError when the task is cancelled, after what was on its way has ended.
         """
-        self._frontier.add(self._seed.make_entry())
-        self._sieve.discovered += 1
-        self._tell(CrawlState.RUNNING)
+        self._teller.tell(CrawlState.RUNNING)
         self._deadline.set(self._policy.max_duration_seconds)
         watch = asyncio.create_task(self._watch_cancel())
         try:
+            self._begin()
+            await self._take_in_ready()
             await self._loop()
         except asyncio.CancelledError:
             self._tally.stop = Stop.CANCELLED
             raise
+        except StoreFailed as error:
+            self._notices.add(error.code, self._seed.name, error.message)
+            self._end_for_store()
         finally:
             watch.cancel()
             await self._close()
+
+    def _begin(self) -> None:
+        """Queue the seed, unless an earlier sitting has."""
+        if not self._is_begun:
+            self._frontier.add(self._seed.make_entry())
+            self._sieve.discovered += 1
+            for name, value in self._seed.list_notes():
+                self._frontier.note(name, value)
+            self._save_notes()
 
     async def _loop(self) -> None:
         while True:
@@ -185,11 +262,11 @@ class CrawlRun:
 
     def _start(self, entry: FrontierEntry, reservation: Reservation, now: float) -> None:
         attempt = Attempt(entry=entry, number=entry.number, reservation=reservation)
-        self._line.join(entry.number)
+        if not self._line.has(entry.number):
+            self._line.join(entry.number)
         self._manners.begin(entry.host, now, self._planner.choose_delay(entry.origin))
         self._tally.attempted += 1
-        request = self._planner.plan(attempt, self._sieve.reach)
-        task = asyncio.create_task(self._parts.intake.take_page(request, self._writer))
+        task = asyncio.create_task(self._visitor.visit(attempt, self._sieve.reach, self._writer))
         task.add_done_callback(self._note_end)
         self._in_flight[task] = attempt
 
@@ -232,27 +309,42 @@ class CrawlRun:
                 await self._record_fault(attempt, error)
             else:
                 self._note_outcome(attempt, task.result())
+                await self._outlet(task.result())
+            self._teller.tell(CrawlState.RUNNING)
+        await self._take_in_ready()
+
+    async def _take_in_ready(self) -> None:
+        """The pages whose turn it is; all of it, or at the next sitting again."""
         for page in self._line.take_ready():
             self._frontier.release(page.number)
             await self._follow(page)
-            self._tell(CrawlState.RUNNING)
+            self._save_notes()
+
+    def _save_notes(self) -> None:
+        save_progress(self._frontier, self._notices, self._sieve, self._budget)
 
     def _note_outcome(self, attempt: Attempt, outcome: Outcome) -> None:
         """What counts at once, whatever other pages are on their way."""
         attempt.reservation.settle(outcome.facts.wire_bytes)
         self._tally.count(outcome, is_seed=attempt.is_seed)
-        self._mind_host(attempt, outcome.facts)
         is_limit = isinstance(outcome, Failed) and outcome.code is Code.CRAWL_LIMIT_REACHED
         if is_limit and self._order.is_live:  # a recorded crawl ends where its record does
             self._tally.stop = self._tally.stop or Stop.BYTES
         if self._tally.store_failures >= _STORE_FAILURES_IN_A_ROW:
             self._end_for_store()
-        self._line.end(EndedPage.of(outcome))
+        self._line.end(leave(attempt, outcome))
 
     async def _follow(self, page: EndedPage) -> None:
+        for sentence in describe_retries(page, self._policy.retries):
+            self._notices.add(WarningCode.RETRIED, page.url, sentence)
         if page.number == 1:
             self._move_root(page)
             await self._discover(page)
+        twin = find_content_twin(self._frontier, page)
+        if twin is not None:
+            told = f"page {page.number} has the content of page {twin}; its links were not followed again"
+            self._notices.add(WarningCode.SAME_CONTENT, page.url, told)
+            return
         if page.depth < self._policy.max_depth and self._policy.discovery is not Discovery.SITEMAP:
             self._sieve.sift(page)
 
@@ -262,7 +354,7 @@ class CrawlRun:
             return
         self._charge_robots()
         start = find_start(self._seed, self._sieve.reach.root, seed_page.hops)
-        discovery = SiteDiscovery(self._policy, self._visitor, self._sieve, self._notices, start)
+        discovery = SiteDiscovery(self._policy, self._sitemaps, self._sieve, self._notices, start)
         error = await run_aside(
             discovery.read_all(), self._wake, lambda: self._cancel.is_cancelled or self._deadline.is_over
         )
@@ -275,13 +367,8 @@ class CrawlRun:
 
     def _move_root(self, seed_page: EndedPage) -> None:
         """Root the crawl where the seed's redirects led, which policy allowed; never where a page says."""
-        final = parse_url(seed_page.final_url or "")
-        root = self._seed.url if final is None else find_root(self._seed.url, final)
-        if root == self._seed.url:
-            return
-        discovered = self._sieve.discovered
-        self._sieve = self._make_sieve(root)
-        self._sieve.discovered = discovered
+        root = self._find_root(seed_page.final_url)
+        self._root_at(root)
         if root.host != self._seed.url.host:
             self._notices.add(
                 WarningCode.SEED_MOVED,
@@ -289,14 +376,15 @@ class CrawlRun:
                 f"the seed moved from {self._seed.url.host} to {root.host}, and the crawl with it",
             )
 
-    def _mind_host(self, attempt: Attempt, facts: PageFacts) -> None:
-        # Behind redirects another host than the asked one may have answered.
-        final = parse_url(facts.final_url or "")
-        host = attempt.entry.host if final is None else final.authority
-        if facts.http_status in _REFUSALS:
-            self._manners.note_refusal(host, self._parts.clock.monotonic(), facts.retry_after_seconds)
-        elif facts.http_status is not None:
-            self._manners.note_answer(host)
+    def _find_root(self, final_url: str | None) -> ParsedUrl:
+        final = parse_url(final_url or "")
+        return self._seed.url if final is None else find_root(self._seed.url, final)
+
+    def _root_at(self, root: ParsedUrl) -> None:
+        if root != self._seed.url:
+            discovered = self._sieve.discovered
+            self._sieve = self._make_sieve(root)
+            self._sieve.discovered = discovered
 
     async def _record_fault(self, attempt: Attempt, error: BaseException) -> None:
         """An error that no outcome foresees costs its page, is told in the log, and ends nothing else."""
@@ -307,8 +395,9 @@ class CrawlRun:
             f"page {attempt.number} was given up: {type(error).__name__}",
         )
         attempt.reservation.settle(attempt.reservation.limit_bytes)
+        self._frontier.hold(leave(attempt))
         await self._record_failed(attempt, Code.INTERNAL_ERROR, "mudroom failed on this page")
-        self._line.end(EndedPage(number=attempt.number, depth=attempt.entry.depth))
+        self._line.end(leave(attempt))
 
     async def _record_failed(self, attempt: Attempt, code: Code, message: str) -> None:
         self._tally.count_fault(code, is_seed=attempt.is_seed)
@@ -324,7 +413,20 @@ class CrawlRun:
         except StoreFailed as error:
             if error.code is not Code.SNAPSHOT_MISMATCH:  # which says: it was recorded before it ended so
                 self._end_for_store()
-        self._tell_page(attempt.entry, PageState.FAILED, number=attempt.number, code=code)
+        self._teller.tell_page(attempt.entry, PageState.FAILED, number=attempt.number, code=code)
+        await self._outlet(self._describe_failed(failed))
+
+    def _describe_failed(self, failed: FailedRecord) -> Failed:
+        run_id, number = self._writer.run_id, failed.number
+        facts = PageFacts(
+            number=number,
+            document_id=format_document_id(run_id, number),
+            run_id=run_id,
+            requested_url=failed.requested_url,
+            depth=failed.depth,
+        )
+        retryable = CODES[failed.code].retryable
+        return Failed(facts=facts, code=failed.code, message=failed.message, retryable=retryable)
 
     def _end_for_store(self) -> None:
         self._tally.stop = self._tally.stop or Stop.STORE
@@ -336,6 +438,7 @@ class CrawlRun:
         self._last_checkpoint = now
         try:
             await self._writer.checkpoint()
+            await self._frontier.sync()
         except StoreFailed:
             self._end_for_store()
 
@@ -357,7 +460,11 @@ class CrawlRun:
                 await self._record_failed(attempt, code, message)
         for task in [task for task in self._in_flight if task.cancelled()]:
             del self._in_flight[task]
-        await self._take_in_ended()
+        try:
+            await self._take_in_ended()
+            self._save_notes()
+        except StoreFailed:
+            self._end_for_store()
         await self._robots.aclose()
         self._charge_robots()
 
@@ -365,13 +472,18 @@ class CrawlRun:
         """The manifest. Raises: StoreFailed."""
         state = self._tally.name_state(has_dropped=self._notices.has_dropped)
         self._add_last_notices()
-        manifest = await self._writer.finish(
-            state,
-            warnings=self._notices.list_all(self._seed.name),
-            discovered=self._sieve.discovered,
-            wire_bytes=self._budget.spent_bytes,
-        )
-        self._tell(state)
+        keeps = True
+        try:
+            manifest = await self._writer.finish(
+                state,
+                warnings=self._notices.list_all(self._seed.name),
+                discovered=self._sieve.discovered,
+                wire_bytes=self._budget.spent_bytes,
+            )
+            keeps = self._tally.stop in _RESUMABLE
+        finally:
+            self._frontier.close(keeps=keeps)
+        self._teller.tell(state)
         return manifest
 
     def _add_last_notices(self) -> None:
@@ -390,24 +502,14 @@ class CrawlRun:
             self._parts.egress,
             self._frontier,
             self._notices,
-            lambda entry: self._tell_page(entry, PageState.DISCOVERED),
+            TrapWatch(self._policy, self._began_at.date(), self._frontier.note),
+            lambda entry: self._teller.tell_page(entry, PageState.DISCOVERED),
         )
 
-    def _tell(self, state: CrawlState) -> None:
-        self._parts.observer.on_crawl(
-            CrawlEvent(
-                run_id=self._writer.run_id,
-                state=state,
-                attempted=self._tally.attempted,
-                discovered=self._sieve.discovered,
-                waiting=len(self._frontier),
-                wire_bytes=self._budget.spent_bytes,
-            )
-        )
-
-    def _tell_page(
-        self, entry: FrontierEntry, state: PageState, *, number: int = 0, code: Code | None = None
-    ) -> None:
-        self._parts.observer.on_page(
-            PageEvent(run_id=self._writer.run_id, number=number, url=entry.url, state=state, code=code)
+    def _count(self) -> tuple[int, int, int, int]:
+        return (
+            self._tally.attempted,
+            self._sieve.discovered,
+            len(self._frontier),
+            self._budget.spent_bytes,
         )

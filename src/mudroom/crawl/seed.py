@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Self
 
 from mudroom.address import ExceptionScope, ParsedUrl, is_same_host, parse_url, strip_credentials
 from mudroom.crawl.discovery import DiscoveryStart
+from mudroom.crawl.ended import decode_scope, encode_scope
 from mudroom.crawl.frontier import FrontierEntry
 from mudroom.crawl.links import make_entry
 from mudroom.model import Hop, Initiator
 
 __all__ = ["Seed", "find_root", "find_start"]
+
+_INITIATOR, _SCOPE = "initiator", "scope"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +31,21 @@ class Seed:
     def name(self) -> str:
         """The URL for records: without fragment, and without a user and password, which are never kept."""
         return strip_credentials(self.url.normalized)
+
+    def list_notes(self) -> Iterator[tuple[str, str]]:
+        """What the next sitting has to know of who named it."""
+        yield _INITIATOR, self.initiator.value
+        yield _SCOPE, encode_scope(self.scope)
+
+    @classmethod
+    def restore(cls, url: ParsedUrl, notes: Mapping[str, str]) -> Self:
+        """The seed of an earlier sitting. Raises: ValueError."""
+        return cls(
+            untrusted_url=url.normalized,
+            url=url,
+            initiator=Initiator(notes.get(_INITIATOR, Initiator.OPERATOR)),
+            scope=decode_scope(notes.get(_SCOPE, "*")),
+        )
 
     def make_entry(self) -> FrontierEntry:
         """The first URL of the frontier."""

@@ -9,7 +9,7 @@ from enum import Enum, auto, unique
 from mudroom.crawl.policy import CrawlPolicy
 from mudroom.errors import Code, Reason
 from mudroom.intake import Failed, Outcome, Quarantined, Stored
-from mudroom.model import CrawlState, WarningCode
+from mudroom.model import CrawlState, OutcomeKind, WarningCode
 
 __all__ = ["Stop", "Tally"]
 
@@ -59,6 +59,17 @@ class Tally:
         """Count a page that ended without an outcome: given up or broken."""
         self.ends[code] += 1
         self.seed_failed = self.seed_failed or is_seed
+
+    def restore(self, outcome: OutcomeKind, code: Code | None, *, is_seed: bool) -> None:
+        """Count a page that an earlier sitting recorded."""
+        self.attempted += 1
+        if outcome is OutcomeKind.STORED:
+            self.stored += 1
+        elif outcome is OutcomeKind.QUARANTINED:
+            self.quarantined += 1
+        elif code is not None:
+            self.ends[code] += 1
+            self.seed_failed = self.seed_failed or (is_seed and outcome is OutcomeKind.FAILED)
 
     def name_state(self, *, has_dropped: bool) -> CrawlState:
         """The state in which the crawl ends.

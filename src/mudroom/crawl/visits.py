@@ -55,6 +55,8 @@ class VisitPlanner:
 
     def choose_delay(self, origin: str) -> float:
         """The seconds between two starts: those that were asked for, else none for the operator's own origins."""
+        if not self._is_live:
+            return 0.0
         if self._policy.delay_seconds is not None:
             return self._policy.delay_seconds
         return 0.0 if origin in self._free_origins else _DELAY_SECONDS

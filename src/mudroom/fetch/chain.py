@@ -34,6 +34,7 @@ class Chain:
     __slots__ = (
         "_answering",
         "_earlier_bytes",
+        "_earlier_seconds",
         "_egress",
         "_first",
         "_has_new_cookies",
@@ -46,7 +47,9 @@ class Chain:
         "current",
         "headers",
         "heading",
+        "hop_seconds",
         "hops",
+        "is_whole",
         "listener",
         "method",
         "priority",
@@ -79,7 +82,11 @@ class Chain:
         self._answering: WireResponse | None = None
         self._has_new_cookies = False
         self._earlier_bytes = 0
-        self.spent_seconds = 0.0
+        self.is_whole = False
+        """Whether the last answer will be read whole, at once."""
+        self.spent_seconds = self._earlier_seconds = 0.0
+        self.hop_seconds = 0.0
+        """What the last hop took of it, to its headers."""
         self.heading = ""
         """The host that was judged last; where something was refused, that one."""
         try:
@@ -127,6 +134,8 @@ class Chain:
         """Note the hop that was just made."""
         self._earlier_bytes = self.received_bytes
         self._answering = response
+        self.hop_seconds = self.spent_seconds - self._earlier_seconds
+        self._earlier_seconds = self.spent_seconds
         self.hops.append(
             Hop(
                 url=self._normalized,

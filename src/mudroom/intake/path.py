@@ -22,7 +22,6 @@ from mudroom.errors import (
     CrawlStopped,
     EgressRefused,
     FetchFailed,
-    FileRefused,
     MudroomError,
     StoreFailed,
 )
@@ -114,8 +113,8 @@ class Intake:
         except MudroomError as error:
             return await self._end(error, trail, run)
 
-    async def refuse_file(self, error: FileRefused, name: str, number: int, run: RunWriter) -> Outcome:
-        """The outcome of a file that could not even be read."""
+    async def refuse_file(self, error: MudroomError, name: str, number: int, run: RunWriter) -> Outcome:
+        """The outcome of a file that could not even be read, from its place or from the archive."""
         return await self._end(error, Trail.begin(name, number, run, self._parts.observer), run)
 
     async def _read(self, arrival: Arrival, trail: Trail, run: RunWriter) -> Outcome:
@@ -270,7 +269,8 @@ class Intake:
         self, accepted: AcceptedDocument, base_url: str, arrival: Arrival, trail: Trail, run: RunWriter
     ) -> Stored:
         await self._keep_late(arrival, trail)
-        stored = await run.store(accepted, _note(trail))
+        note = replace(_note(trail), links_base=base_url, link_scope=arrival.link_scope)
+        stored = await run.store(accepted, note)
         trail.add(path=stored.path)
         trail.enter(PageState.STORED)
         return Stored(
