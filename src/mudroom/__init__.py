@@ -8,10 +8,12 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Blocked",
+    "CookieJar",
     "CrawlPolicy",
     "Failed",
     "FetchRequest",
     "Fetcher",
+    "JarContext",
     "LoggingContext",
     "NullContext",
     "OpenTelemetryContext",
@@ -31,10 +33,12 @@ __all__ = [
 _LIBRARY = MappingProxyType(
     {
         "Blocked": "mudroom.intake:Blocked",
+        "CookieJar": "mudroom.fetch:CookieJar",
         "CrawlPolicy": "mudroom.crawl:CrawlPolicy",
         "Failed": "mudroom.intake:Failed",
         "FetchRequest": "mudroom.fetch:FetchRequest",
         "Fetcher": "mudroom.assembly.fetching:Fetcher",
+        "JarContext": "mudroom.fetch:JarContext",
         "LoggingContext": "mudroom.fetch.logged:LoggingContext",
         "NullContext": "mudroom.fetch:NullContext",
         "OpenTelemetryContext": "mudroom.fetch.otel:OpenTelemetryContext",

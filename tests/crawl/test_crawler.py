@@ -9,7 +9,7 @@ import pytest
 
 from mudroom.crawl import CancelToken, CrawlPolicy, CrawlScope, RobotsMode
 from mudroom.errors import Code, InvalidConfig, StoreFailed
-from mudroom.model import CrawlState, Link, OutcomeKind, PageState
+from mudroom.model import CrawlState, Link, LinkRelation, OutcomeKind, PageState
 
 A = "http://a.example"
 LOCAL = "http://127.0.0.1:8000"
@@ -513,6 +513,29 @@ async def test_nofollow_is_heeded_unless_the_policy_says_otherwise(bench: Any) -
     assert bench.fetched() == [f"{A}/"]
     await bench.crawl(site, follow_nofollow=True, **FAST)
     assert f"{A}/x" in bench.fetched()
+
+
+@pytest.mark.parametrize(
+    ("relations", "followed"),
+    [
+        (None, ["/a", "/c", "/n"]),
+        ((), ["/a"]),
+        ((LinkRelation.ALTERNATE,), ["/a", "/l"]),
+        (tuple(LinkRelation), ["/a", "/c", "/n", "/l"]),
+    ],
+)
+async def test_related_pages_are_followed_as_the_policy_says(
+    bench: Any, relations: tuple[LinkRelation, ...] | None, followed: list[str]
+) -> None:
+    links = (
+        Link("/a"),
+        Link("/c", relation=LinkRelation.CANONICAL),
+        Link("/n", relation=LinkRelation.NEXT),
+        Link("/l", relation=LinkRelation.ALTERNATE),
+    )
+    options = {} if relations is None else {"follow_relations": frozenset(relations)}
+    await bench.crawl({f"{A}/": bench.page(links=links)}, **options, **FAST)
+    assert sorted(bench.fetched()[1:]) == sorted(f"{A}{path}" for path in followed)
 
 
 async def test_links_off_the_host_and_refused_ones_are_counted_not_named(bench: Any) -> None:

@@ -25,7 +25,13 @@ from mudroom.fetch import (
     RedirectScope,
 )
 from mudroom.fetch.chain import Chain
-from mudroom.fetch.events import BlockedEvent, RedirectedEvent, ResponseHeadersEvent, WarningEvent
+from mudroom.fetch.events import (
+    BlockedEvent,
+    RedirectedEvent,
+    ResponseHeadersEvent,
+    StartedEvent,
+    WarningEvent,
+)
 from mudroom.fetch.share_key import make_share_key
 from mudroom.net import CurlTransport
 from mudroom.testing.authority import Authority
@@ -406,7 +412,8 @@ async def test_partitions_do_not_share_cookies() -> None:
 async def test_a_fetch_tells_of_its_hops_and_its_headers() -> None:
     walk = Walk({"http://site.test/": to("/b#c", 307), "http://site.test/b#c": ok(("X-A", "1"))})
     await walk.fetch("http://site.test/")
-    redirected, answered = walk.events
+    first, redirected, second, answered = walk.events
+    assert (first, second) == (StartedEvent("http://site.test/"), StartedEvent("http://site.test/b"))
     assert redirected == RedirectedEvent("http://site.test/", "http://site.test/b", 307)
     assert isinstance(answered, ResponseHeadersEvent)
     assert (answered.url, answered.status) == ("http://site.test/b", 200)
@@ -445,4 +452,4 @@ async def test_a_refusal_is_told_with_its_host(
 async def test_a_failure_of_the_network_is_no_refusal() -> None:
     walk = Walk({"http://site.test/": PaperAnswer(failure=FetchFailed(Code.CONNECTION_LOST, "gone"))})
     await walk.fail("http://site.test/")
-    assert walk.events == []
+    assert walk.events == [StartedEvent("http://site.test/")]

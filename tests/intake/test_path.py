@@ -12,7 +12,17 @@ from mudroom.address import ExceptionScope
 from mudroom.corpus import RunWriter
 from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, GuestFailed, Reason, StoreFailed
 from mudroom.fetch import RedirectRule, RedirectScope
-from mudroom.intake import Blocked, Failed, FileRequest, Outcome, Quarantined, Stored, describe_outcome
+from mudroom.intake import (
+    Blocked,
+    Failed,
+    FileRequest,
+    Outcome,
+    PageFacts,
+    Quarantined,
+    Stored,
+    describe_outcome,
+)
+from mudroom.intake.outcome import classify_failure
 from mudroom.model import (
     Channel,
     CrawlState,
@@ -20,7 +30,9 @@ from mudroom.model import (
     ExposedForm,
     Finding,
     Hiding,
+    Hop,
     Initiator,
+    Link,
     PageState,
     Severity,
     View,
@@ -150,6 +162,16 @@ async def test_a_crawl_refuses_another_host_before_its_name_is_resolved() -> Non
     assert isinstance(outcome, Blocked)
     assert outcome.code is Code.REDIRECT_CROSS_HOST
     assert house.resolver.lookups == ["site.example"]
+
+
+@pytest.mark.parametrize(("address", "kind"), [("", Failed), (PUBLIC, Blocked)])
+def test_a_refused_address_is_a_violation_behind_a_redirect_and_none_behind_an_upgrade(
+    address: str, kind: type
+) -> None:
+    hop = Hop(url="http://site.example/", address=address, status=307, protocol="HSTS")
+    facts = PageFacts(number=1, document_id="", run_id="", requested_url=SITE, hops=(hop,))
+    error = EgressRefused(Code.DENIED_ADDRESS, "site.example is inside")
+    assert type(classify_failure(error, facts)) is kind
 
 
 NETWORK_FAILURES = [
@@ -401,6 +423,18 @@ async def test_a_robots_refusal_fails_before_anything_is_dialled() -> None:
     assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.reason) == (Code.ROBOTS_DENIED, Reason.ROBOTS)
     assert house.transport.dials == []
+
+
+@pytest.mark.parametrize(
+    ("value", "is_nofollow"), [("noindex", False), ("noindex, nofollow", True), ("otherbot: nofollow", False)]
+)
+async def test_a_header_can_ask_that_no_link_be_followed(value: str, is_nofollow: bool) -> None:
+    answer = PaperAnswer(headers=(("X-Robots-Tag", value),), body=b"x")
+    guests = ScriptedGuests({SITE: make_document(links=["/a"], base_url=SITE)})
+    house = PaperHouse({SITE: answer}, guests=guests)
+    outcome = await house.intake.take_page(ask(), await house.begin())
+    assert isinstance(outcome, Stored)
+    assert outcome.links == (Link("/a", is_nofollow),)
 
 
 async def test_links_may_use_the_exception_their_page_was_dialled_in_and_no_other() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from mudroom.model import (
     Finding,
     Hiding,
     Link,
+    LinkRelation,
     ScanReport,
     ScanRequest,
     SecurityText,
@@ -101,6 +103,12 @@ REPORT = ScanReport(
 
 def test_a_document_comes_out_as_it_went_in() -> None:
     assert decode_extracted(encode_extracted(DOCUMENT), LIMITS) == DOCUMENT
+
+
+def test_links_come_out_with_all_that_is_known_of_them() -> None:
+    links = tuple(Link(f"/{relation}", flag, relation) for relation in LinkRelation for flag in (True, False))
+    document = replace(DOCUMENT, links=links)
+    assert decode_extracted(encode_extracted(document), LIMITS).links == links
 
 
 def test_an_order_comes_out_as_it_went_in() -> None:

@@ -1,10 +1,11 @@
 """Parts are chosen and joined here, once."""
 
-from mudroom.assembly.build import build_egress, build_reading_corpus
+from mudroom.assembly.build import build_archive, build_egress, build_reading_corpus, rebuild_archive
 from mudroom.assembly.fetching import Fetcher
 from mudroom.assembly.house import House, Network, fail_without_run, open_fetcher, open_house
 from mudroom.assembly.machine import Check, CheckState, examine_machine
 from mudroom.assembly.preview import open_explainer
+from mudroom.assembly.shipping import ship_run
 from mudroom.assembly.study import Study, open_study
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "House",
     "Network",
     "Study",
+    "build_archive",
     "build_egress",
     "build_reading_corpus",
     "examine_machine",
@@ -22,4 +24,6 @@ __all__ = [
     "open_fetcher",
     "open_house",
     "open_study",
+    "rebuild_archive",
+    "ship_run",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple, replace
+from pathlib import Path
 
 from mudroom import __version__
 from mudroom.address import EgressPolicy
@@ -16,7 +17,7 @@ from mudroom.net import NetLimits, add_interfaces, list_interfaces
 from mudroom.replay import EGRESS_OPTION, KEEP_OPTION, describe_egress
 from mudroom.screen import SCANNER_VERSION, PolicyOptions, compute_policy_version, digest_rules
 from mudroom.settings import EgressSettings, Settings
-from mudroom.snapshot import FileSnapshotStore, SnapshotOptions
+from mudroom.snapshot import FileSnapshotStore, RebuildReport, SnapshotOptions, rebuild_index
 
 __all__ = [
     "build_archive",
@@ -28,6 +29,7 @@ __all__ = [
     "build_scheduler",
     "describe_run",
     "find_versions",
+    "rebuild_archive",
 ]
 
 
@@ -69,13 +71,25 @@ def build_fetch_options(settings: Settings) -> FetchOptions:
 
 def build_archive(settings: Settings, clock: Clock) -> FileSnapshotStore:
     """The archive of the workspace."""
-    options = SnapshotOptions(
+    return FileSnapshotStore(_archive_folder(settings), _archive_options(settings), clock)
+
+
+def rebuild_archive(settings: Settings) -> RebuildReport:
+    """The index of the workspace's archive, made again. Blocks; raises as `rebuild_index` does."""
+    return rebuild_index(_archive_folder(settings), _archive_options(settings))
+
+
+def _archive_folder(settings: Settings) -> Path:
+    return settings.workspace / "private" / "archive"
+
+
+def _archive_options(settings: Settings) -> SnapshotOptions:
+    return SnapshotOptions(
         max_bytes=settings.archive.max_bytes,
         max_segment_bytes=settings.archive.max_segment_bytes,
         max_records_per_source=settings.archive.max_records_per_source,
         software=f"mudroom {__version__}",
     )
-    return FileSnapshotStore(settings.workspace / "private" / "archive", options, clock)
 
 
 def build_reading_corpus(settings: Settings) -> FileCorpus:

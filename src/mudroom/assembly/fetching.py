@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 from mudroom.address import ExceptionScope
 from mudroom.assembly.house import Network, open_fetcher
-from mudroom.fetch import FetchContext, Fetched, FetchRequest, Streamed
+from mudroom.clock import SystemClock
+from mudroom.fetch import (
+    FetchContext,
+    Fetched,
+    FetchRequest,
+    FinishedEvent,
+    Reply,
+    Streamed,
+    Watch,
+    describe_end,
+)
 from mudroom.fetch import Fetcher as Engine
 from mudroom.settings import Settings, load_settings
 
@@ -21,7 +32,7 @@ class Fetcher:
     """The one fetcher, with settings read and parts joined: guarded, bounded, scheduled.
 
         async with mudroom.Fetcher() as fetcher:
-            answer = await fetcher.fetch(mudroom.FetchRequest("GET", "https://example.org/"))
+            reply = await fetcher.submit(mudroom.FetchRequest("GET", "https://example.org/"))
 
     A URL that a program writes into a request counts as named by the operator, as with `mudroom.open`: the
     exceptions of the settings (`egress.allow_origins`, `allow_networks`) hold for it. A URL that the program read
@@ -40,6 +51,7 @@ class Fetcher:
         self._config = config
         self._context = context
         self._network = network or Network()
+        self._now = SystemClock().monotonic
         self._stack = AsyncExitStack()
         self._engine: Engine | None = None
 
@@ -58,23 +70,57 @@ class Fetcher:
         self._engine = None
         await self._stack.aclose()
 
-    async def fetch(self, request: FetchRequest | str, *, is_named: bool = True) -> Fetched:
-        """The whole answer, any status: at most `fetch.max_body_bytes` unless the request says otherwise.
+    async def submit(self, request: FetchRequest | str, *, is_named: bool = True) -> Reply:
+        """The answer, any status; shared with those who ask the same at the same time.
 
+        Shapes: with `is_streaming` in the request it is here at the beginning of its body, else with all of it.
         Raises: EgressRefused, FetchFailed, ContentRefused.
         """
-        return await self._opened().fetch(_name(request, is_named=is_named))
+        return await self._opened().submit(_name(request, is_named=is_named))
 
-    def stream(
-        self, request: FetchRequest | str, *, is_named: bool = True
-    ) -> AbstractAsyncContextManager[Streamed]:
-        """The answer, entered at its headers, its body read as it comes. Raises: as `fetch`."""
-        return self._opened().stream(_name(request, is_named=is_named))
+    async def fetch(self, request: FetchRequest | str, *, is_named: bool = True) -> Fetched:
+        """The whole answer, any status, by a request of its own, with its bytes as received and decoded.
+
+        Raises: as `submit`.
+        """
+        engine, request = self._opened(), _name(request, is_named=is_named)
+        watch = engine.watch(request)
+        with _telling_failures(watch):
+            fetched = await engine.fetch(request, listener=watch)
+        if watch is not None:
+            watch.tell(FinishedEvent(fetched.wire_bytes, fetched.duration_seconds))
+        return fetched
+
+    @asynccontextmanager
+    async def stream(self, request: FetchRequest | str, *, is_named: bool = True) -> AsyncIterator[Streamed]:
+        """The answer, entered at its headers, by a request of its own; its body is read as it comes.
+
+        Leaving it ends the request: for observers as finished, however much of the body was wanted, unless an
+        error left with it. Raises: as `submit`.
+        """
+        engine, request = self._opened(), _name(request, is_named=is_named)
+        watch, began = engine.watch(request), self._now()
+        with _telling_failures(watch):
+            async with engine.stream(request, listener=watch) as answer:
+                yield answer
+        if watch is not None:
+            watch.tell(FinishedEvent(answer.wire_bytes, self._now() - began))
 
     def _opened(self) -> Engine:
         if self._engine is None:
             raise RuntimeError("the fetcher is not open: async with mudroom.Fetcher() as fetcher")
         return self._engine
+
+
+@contextmanager
+def _telling_failures(watch: Watch | None) -> Iterator[None]:
+    """Whatever ends the work otherwise than well is told before it goes on its way."""
+    try:
+        yield
+    except BaseException as error:
+        if watch is not None:
+            watch.tell(describe_end(error))
+        raise
 
 
 def _name(request: FetchRequest | str, *, is_named: bool) -> FetchRequest:

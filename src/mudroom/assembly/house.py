@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -32,6 +33,7 @@ from mudroom.crawl import (
     give_to_nobody,
 )
 from mudroom.errors import FileRefused, MudroomError
+from mudroom.exchange import Importer, ImportLimits
 from mudroom.fetch import FetchContext, Fetcher, FileHstsStore, Hsts, RedirectRule, open_telling
 from mudroom.intake import (
     HEADER_NAMES_OPTION,
@@ -57,6 +59,7 @@ from mudroom.net import CurlTransport, Interface, MachineEgress, Resolver, Syste
 from mudroom.screen import PolicyOptions
 from mudroom.settings import Settings
 from mudroom.snapshot import FileSnapshotStore, KeepRule
+from mudroom.warc import ForeignLimits
 
 __all__ = ["House", "Network", "fail_without_run", "open_fetcher", "open_house", "open_network"]
 
@@ -122,10 +125,14 @@ class House:
         stream: BinaryIO | None,
         *,
         url: str | None = None,
+        retrieved_at: datetime | None = None,
         content_type: str = "",
         views: frozenset[View] = frozenset({View.MARKDOWN}),
     ) -> Outcome:
-        """One file, or what a stream holds, in a run of its own."""
+        """One file, or what a stream holds, in a run of its own.
+
+        Shapes: `url` and `retrieved_at` say where it came from and when, and are believed of a person only.
+        """
         max_bytes = self.settings.extract.max_body_bytes
         name = "standard input" if stream is not None else _show_name(path)
         url = strip_credentials(url) if url is not None else None
@@ -142,6 +149,7 @@ class House:
                 untrusted_body=body,
                 content_type=content_type,
                 url=url,
+                retrieved_at=retrieved_at,
                 views=views,
             )
             return await self.intake.take_file(request, run)
@@ -163,6 +171,17 @@ class House:
         except MudroomError as error:
             return fail_without_run(name, error)
 
+    async def import_archive(self, path: Path) -> dict[str, Any]:
+        """The manifest of a run that holds what is in a WARC or WACZ file, marked as imported.
+
+        Raises: FileRefused where there is no such file, or it is none; StoreFailed.
+        """
+        limits = ImportLimits(
+            foreign=ForeignLimits(max_record_bytes=self.settings.extract.max_body_bytes + _HEAD_ROOM_BYTES)
+        )
+        importer = Importer(self.intake, self.corpus, self.archive, limits)
+        return await importer.take(path, _show_name(path), describe_run(self.settings))
+
     async def crawl(
         self, untrusted_seed: str, policy: CrawlPolicy, *, outlet: Outlet = give_to_nobody
     ) -> dict[str, Any]:
@@ -174,6 +193,10 @@ class House:
     ) -> dict[str, Any]:
         """The manifest of a crawl that was killed or stopped, gone on with; cancelled as `crawl` is."""
         return await self.crawler.resume_to_end(untrusted_run, seed_headers=headers)
+
+
+_HEAD_ROOM_BYTES = 1 << 20
+"""Of an archived answer beside its body."""
 
 
 def fail_without_run(name: str, error: MudroomError) -> Failed:
@@ -217,10 +240,11 @@ async def open_network(
         if settings.fetch.hsts:
             store = FileHstsStore(settings.workspace / "private" / "state" / "hsts.json", clock)
             hsts = Hsts(await stack.enter_async_context(store), clock)
-        yield (
-            Fetcher(transport, resolver, egress, options, clock, slots=slots, hooks=telling, hsts=hsts),
-            egress,
+        fetcher = Fetcher(
+            transport, resolver, egress, options, clock, slots=slots, telling=telling, hsts=hsts
         )
+        stack.push_async_callback(fetcher.aclose)
+        yield fetcher, egress
 
 
 @asynccontextmanager
@@ -253,7 +277,7 @@ async def open_house(
             guests or GuestPool(build_jail_options(settings, floor=floor))
         )
         keep = settings.archive.keep
-        max_decoded_bytes = build_fetch_options(settings).max_decoded_bytes
+        profile = build_fetch_options(settings)
         intake = Intake(
             Parts(
                 fetcher=fetcher,
@@ -265,7 +289,9 @@ async def open_house(
                 policy=policy,
                 clock=clock,
                 observer=observer,
-                priors=ArchivePriors(archive, corpus, max_decoded_bytes=max_decoded_bytes),
+                priors=ArchivePriors(
+                    archive, corpus, profile.headers, max_decoded_bytes=profile.max_decoded_bytes
+                ),
             )
         )
         robots = RobotsGates(fetcher, archive if keep is KeepRule.ALL else None, clock, asyncio.sleep)

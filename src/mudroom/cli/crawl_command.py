@@ -52,6 +52,11 @@ __all__ = ["command"]
 )
 @click.option("--include", multiple=True, metavar="GLOB", help="Follow only URLs that match. Repeatable.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Do not follow URLs that match. Repeatable.")
+@click.option(
+    "--revalidate/--no-revalidate",
+    default=None,
+    help="Ask whether pages in the archive still hold, and read those again.",
+)
 @click.option("--retries", type=int, metavar="N", help="Further tries of a page that failed for now.")
 @click.option("--resume", metavar="RUN", help="Go on with a crawl that was killed or stopped.")
 @click.option("--dry-run", is_flag=True, help="Only say how it would begin; asks for robots.txt alone.")

@@ -7,6 +7,7 @@ import io
 import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,7 +25,7 @@ from mudroom.cli.work import run_work
 from mudroom.errors import GuestFailed
 from mudroom.intake import Outcome, Stored, describe_outcome
 from mudroom.media import parse_content_type
-from mudroom.model import Initiator, View
+from mudroom.model import Initiator, LinkRelation, View
 from mudroom.settings import Settings
 
 __all__ = ["command"]
@@ -42,7 +43,13 @@ _AT_ONCE = 8
     metavar="LIST",
     help="Read targets from LIST, one a line; - is standard input.",
 )
-@click.option("--url", "source_url", metavar="URL", help="Where the bytes on standard input came from.")
+@click.option("--url", "source_url", metavar="URL", help="Where the file, or standard input, came from.")
+@click.option(
+    "--retrieved-at",
+    "retrieved_at",
+    metavar="TIME",
+    help="When it was retrieved from there, such as 2026-01-31T10:00:00Z; its document is marked as imported.",
+)
 @click.option(
     "--type",
     "content_type",
@@ -71,6 +78,7 @@ def command(
     words: tuple[str, ...],
     list_file: str | None,
     source_url: str | None,
+    retrieved_at: str | None,
     content_type: str,
     form: str,
     as_json: bool,
@@ -83,6 +91,7 @@ def command(
     mudroom open docs.python.org/3/library/ssl.html      (https:// is put before it)
     mudroom open report.html notes.md                    (files take the same path)
     curl … | mudroom open - --url https://example.org/
+    mudroom open saved.html --url https://example.org/ --retrieved-at 2026-01-31T10:00:00Z
     mudroom open -i urls.txt --jsonl
 
     The Markdown goes to standard output, everything else to standard error. Nothing is
@@ -95,8 +104,11 @@ def command(
     options = NetworkOptions.read(**network)
     targets = read_targets(words, list_file)
     is_piped = any(isinstance(target, FileTarget) and target.path == STANDARD_INPUT for target in targets)
-    if source_url is not None and not (is_piped and len(targets) == 1):
-        raise click.UsageError("--url says where standard input came from: mudroom open - --url URL")
+    is_one_file = len(targets) == 1 and isinstance(targets[0], FileTarget)
+    if source_url is not None and not is_one_file:
+        raise click.UsageError("--url says where one file came from: mudroom open FILE --url URL")
+    if retrieved_at is not None and source_url is None:
+        raise click.UsageError("--retrieved-at says when a file came from where --url says")
     if source_url is not None and parse_url(source_url) is None:
         raise click.UsageError("--url takes an absolute URL that begins with http:// or https://")
     if content_type and parse_content_type(content_type) is None:
@@ -109,6 +121,7 @@ def command(
     asking = _Asking(
         headers=options.headers,
         source_url=source_url,
+        retrieved_at=_read_moment(retrieved_at),
         content_type=content_type,
         views=frozenset({View.MARKDOWN, View.TEXT}) if form == "text" else frozenset({View.MARKDOWN}),
         # Read here, where Ctrl-C still ends a read: a thread that waits for a terminal cannot be cancelled.
@@ -118,6 +131,19 @@ def command(
     outcomes = run_work(_open_all(settings, targets, asking, printer))
     printer.finish()
     return judge_outcomes(outcomes)
+
+
+def _read_moment(text: str | None) -> datetime | None:
+    """The time in a text; None for None. Raises click.UsageError for one that is none, or lies ahead."""
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None or moment > datetime.now(UTC):
+        raise click.UsageError("--retrieved-at takes a past time with its zone, such as 2026-01-31T10:00:00Z")
+    return moment.astimezone(UTC)
 
 
 def _read_standard_input(settings: Settings) -> bytes | None:
@@ -134,6 +160,7 @@ class _Asking:
 
     headers: tuple[tuple[str, str], ...]
     source_url: str | None
+    retrieved_at: datetime | None
     content_type: str
     views: frozenset[View]
     standard_input: bytes | None
@@ -155,7 +182,8 @@ class _Asking:
                 return await house.open_file(
                     target.path,
                     self._open_standard_input() if is_piped else None,
-                    url=self.source_url if is_piped else None,
+                    url=self.source_url,
+                    retrieved_at=self.retrieved_at,
                     content_type=self.content_type,
                     views=self.views,
                 )
@@ -251,7 +279,11 @@ class _Printer:
 
 def _list_links(outcome: Stored) -> list[str]:
     """The absolute http and https URLs that an accepted document links to, each once."""
-    parsed = (parse_url(link.untrusted_href, base=outcome.base) for link in outcome.links)
+    parsed = (
+        parse_url(link.untrusted_href, base=outcome.base)
+        for link in outcome.links
+        if link.relation is LinkRelation.ANCHOR
+    )
     return list(
         dict.fromkeys(make_inert(url.href) for url in parsed if url and url.scheme in {"http", "https"})
     )

@@ -17,8 +17,6 @@ from mudroom.settings import Settings
 __all__ = ["Order", "Report", "TransferOptions", "TransferWatcher", "Transfers"]
 
 _FIRST_ERROR_STATUS = 400
-_PARTIAL = 206
-_OF_RANGES = frozenset({"range", "if-range"})
 _AS_IT_IS = ("Accept-Encoding", "identity")
 
 
@@ -126,11 +124,6 @@ class Transfers:
         """The body from its beginning, whole or not at all."""
         async with fetcher.stream(self._request(report, self._options.headers)) as answer:
             _check_status(answer)
-            asks_ranges = any(name.lower() in _OF_RANGES for name, _ in self._options.headers)
-            if answer.status == _PARTIAL and not asks_ranges:
-                raise FetchFailed(
-                    Code.PROTOCOL_ERROR, f"{answer.final.host} answered with a part that nobody asked for"
-                )
             report.total = find_total(answer.status, answer.headers)
             await report.order.destination.take(_counted(report, answer))
 

@@ -124,6 +124,7 @@ def record_failed(document_id: str, failed: FailedRecord, versions: Mapping[str,
         warnings=failed.warnings,
         wire_bytes=failed.wire_bytes,
         revalidated_at=failed.revalidated_at,
+        imported_at=failed.imported_at,
     )
     origin = _Origin(
         requested_url=failed.requested_url,
@@ -244,6 +245,7 @@ def _metadata(
         "content_type": None,
         "retrieved_at": None,
         "revalidated_at": note.revalidated_at,
+        "imported_at": note.imported_at,
         "wire_bytes": note.wire_bytes,
         "stopped_at": None,
         "initiator": None,
@@ -252,6 +254,7 @@ def _metadata(
         "hops": [],
         "markdown_sha256": None,
         "exposed_sha256": {},
+        "rescreened": [],
         "finding_ids": [],
     }
     return {**fields, **row, **more, "versions": dict(versions)}

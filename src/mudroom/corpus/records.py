@@ -64,6 +64,7 @@ class PageNote:
     wire_bytes: int = 0
     """Body bytes of every hop as received: what the page cost its run."""
     revalidated_at: str | None = None
+    imported_at: str | None = None
     """When the site said that the bytes, taken in before, are still the same; None where none asked it."""
 
 
@@ -94,6 +95,7 @@ class FailedRecord:
     warnings: tuple[WarningCode, ...] = ()
     wire_bytes: int = 0
     revalidated_at: str | None = None
+    imported_at: str | None = None
     stopped_at: str | None = None
     """The URL at which its chain of requests failed."""
 

@@ -9,6 +9,9 @@ from typing import Protocol
 __all__ = ["JournalName", "MemorySink", "RunSink"]
 
 
+_TEXT_FOLDERS = ("pages/", "quarantine/")
+
+
 @unique
 class JournalName(StrEnum):
     """What is journalled line by line while a run lasts."""
@@ -55,15 +58,17 @@ class RunSink(Protocol):
 
 
 class MemorySink:
-    """The files of one run in a dictionary."""
+    """The files of one run in a dictionary; without `keeps_text`, none that hold a page's text."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_text: bool = True) -> None:
+        self._keeps_text = keeps_text
         self.files: dict[str, bytes] = {}
         self._journals: dict[JournalName, list[tuple[int, bytes]]] = {name: [] for name in JournalName}
 
     def put(self, path: str, content: bytes) -> None:
         """A file of the run's folder."""
-        self.files[path] = content
+        if self._keeps_text or not path.startswith(_TEXT_FOLDERS):
+            self.files[path] = content
 
     def remove(self, path: str) -> None:
         """Take a file away, if it is there."""

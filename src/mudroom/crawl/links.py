@@ -110,8 +110,9 @@ class LinkSieve:
             return
         follows_all = self.reach.policy.follow_nofollow
         memo = self._open_memo(base, page.link_scope)
+        relations = self.reach.policy.followed_relations
         for place, link in enumerate(page.links):
-            if link.is_nofollow and not follows_all:
+            if (link.is_nofollow and not follows_all) or link.relation not in relations:
                 continue
             href = link.untrusted_href.partition("#")[0]
             outcome = memo.get(href)

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum, unique
-from typing import Any, Self, get_type_hints
+from typing import Any, Self, get_args, get_origin, get_type_hints
 
 from mudroom.errors import FetchFailed, InvalidConfig
 from mudroom.intake import RobotsMode
+from mudroom.model import LinkRelation
 from mudroom.net import check_request_headers
 
 __all__ = [
@@ -138,7 +139,10 @@ class CrawlPolicy:
     retries: int = 2
     """Further tries of a page that failed for want of the network or with a status such as 503; 5 at most."""
     follow_nofollow: bool = False
-    """Whether links that their page marks `nofollow` are followed."""
+    """Whether links are followed that their page marks `nofollow`, each by itself, or all of them in a
+    robots meta element or an X-Robots-Tag header."""
+    follow_relations: frozenset[LinkRelation] = frozenset({LinkRelation.CANONICAL, LinkRelation.NEXT})
+    """alternate, canonical, next: what a page says it is related to and is followed beside its links."""
     revalidate: bool = False
     """Whether a site is asked if a page is still the one in the archive, and then that one is read again."""
     trap_repeats: int = 3
@@ -166,6 +170,11 @@ class CrawlPolicy:
         if self.max_frontier is not None:
             return self.max_frontier
         return max(_FRONTIER_FLOOR, _FRONTIER_PER_PAGE * self.max_pages)
+
+    @property
+    def followed_relations(self) -> frozenset[LinkRelation]:
+        """Every relation that is followed; links for people always are."""
+        return self.follow_relations | {LinkRelation.ANCHOR}
 
     def list_faults(self) -> tuple[str, ...]:
         """All that is wrong with these options, each with its value and what was expected."""
@@ -227,7 +236,9 @@ _UNDESCRIBED = frozenset({"seed_headers", "should_follow"})
 def _from_plain(value: object, hint: Any) -> Any:
     """A value as it was before `_to_plain`; what cannot be one is left for `check` to find."""
     if isinstance(value, list):
-        return tuple(value)
+        inner = get_args(hint)[:1]
+        items = tuple(_from_plain(item, inner[0]) if inner else item for item in value)
+        return frozenset(items) if get_origin(hint) is frozenset else items
     if isinstance(hint, type) and issubclass(hint, StrEnum) and value in {word.value for word in hint}:
         return hint(value)
     return value
@@ -236,6 +247,8 @@ def _from_plain(value: object, hint: Any) -> Any:
 def _to_plain(value: object) -> object:
     if isinstance(value, StrEnum):
         return value.value
+    if isinstance(value, frozenset):
+        return sorted(value)
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -280,6 +293,7 @@ def _list_faults(policy: CrawlPolicy) -> Iterator[str]:
     yield from _judge_word("robots", policy.robots, RobotsMode)
     if policy.same_host is False and policy.scope in (CrawlScope.PAGE, CrawlScope.PREFIX):
         yield f"same_host is false with scope {policy.scope}; expected scope host or domain beside it"
+    yield from _judge_relations(policy.follow_relations)
     for name in ("include", "exclude"):
         yield from _judge_globs(name, getattr(policy, name))
     yield from _judge_headers(policy.seed_headers)
@@ -305,6 +319,12 @@ def _judge_number(name: str, value: object, low: int, high: int) -> Iterator[str
 def _judge_word(name: str, value: object, words: type[StrEnum]) -> Iterator[str]:
     if not isinstance(value, words):
         yield f"{name} is {value!r}; expected one of {', '.join(words)}"
+
+
+def _judge_relations(relations: object) -> Iterator[str]:
+    is_sound = isinstance(relations, frozenset) and all(isinstance(word, LinkRelation) for word in relations)
+    if not is_sound:
+        yield f"follow_relations is {relations!r:.60}; expected a frozenset of {', '.join(LinkRelation)}"
 
 
 def _judge_globs(name: str, globs: object) -> Iterator[str]:

@@ -124,6 +124,7 @@ class CrawlRun:
             manners=self._manners,
             budget=self._budget,
             choose_delay=self._planner.choose_delay,
+            is_live=self._order.is_live,
         )
         self._in_flight: dict[asyncio.Task[Outcome], Attempt] = {}
         self._wake = asyncio.Event()

@@ -33,6 +33,8 @@ class SitemapVisitor:
     manners: HostManners
     budget: ByteBudget
     choose_delay: Callable[[str], float]
+    is_live: bool = True
+    """Whether hosts are waited for."""
 
     def covers(self, root: ParsedUrl, url: ParsedUrl) -> bool:
         """Whether a sitemap may be asked for there: at the root's host, or anywhere on a domain that is crawled."""
@@ -107,6 +109,8 @@ class _Watch:
             visitor.manners.set_crawl_delay(url.authority, seconds)
 
     async def _wait_turn(self, url: ParsedUrl) -> None:
+        if not self.visitor.is_live:
+            return
         visitor, now = self.visitor, self.visitor.parts.clock.monotonic()
         start = visitor.manners.book_hop(url.authority, now, visitor.choose_delay(url.origin))
         self.hosts.append(url.authority)

@@ -168,7 +168,8 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         Code.SNAPSHOT_CORRUPT: CodeFacts(
             Reason.STORE,
             False,
-            "What lies there is damaged or not ours; put a copy that is whole in its place, or name another workspace.",
+            "What lies there is damaged or not ours; put a copy that is whole in its place, or name another workspace. "
+            "Where the archive's index is damaged, mudroom rebuild makes it again.",
         ),
         Code.SNAPSHOT_MISSING: CodeFacts(Reason.STORE, False, "This workspace holds no such record."),
         Code.SNAPSHOT_MISMATCH: CodeFacts(
@@ -180,13 +181,13 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         Code.SNAPSHOT_HISTORY_FULL: CodeFacts(
             Reason.STORE,
             False,
-            "Prune the older records of this URL, or raise archive.max_records_per_source.",
+            "Run mudroom prune with --source and the URL, or raise archive.max_records_per_source.",
         ),
         Code.ARCHIVE_FULL: CodeFacts(
             Reason.STORE,
             False,
-            "Raise archive.max_bytes, or move private/archive of the workspace away and begin a new one; "
-            "deleting runs frees nothing of it.",
+            "Run mudroom prune, which frees what no run refers to any more (delete the runs that you do not need "
+            "before it); or raise archive.max_bytes, or move private/archive of the workspace away.",
         ),
         Code.NO_SPACE: CodeFacts(Reason.STORE, True, "Free disk space in the workspace."),
         Code.INVALID_REFERENCE: CodeFacts(

@@ -9,10 +9,11 @@ from ada_url import join_url
 
 from mudroom.extract.display import Edge, end_of_link
 from mudroom.extract.escape import escape_destination
-from mudroom.model import Link
+from mudroom.model import Link, LinkRelation
 
 __all__ = ["LinkCollector", "resolve_base"]
 
+_ANCHOR = LinkRelation.ANCHOR
 _SHOWN_SCHEMES = ("http://", "https://", "mailto:")
 _MAX_HREF = 8192
 _ABSOLUTE = re.compile(r"https?://.{0,500}\Z")
@@ -34,7 +35,7 @@ def resolve_base(document_url: str, untrusted_base: str | None) -> str:
 class LinkCollector:
     """The links of one document, each once, in order."""
 
-    __slots__ = ("_base_url", "_folders", "_found", "_max_links", "is_capped", "repeatable")
+    __slots__ = ("_base_url", "_folders", "_found", "_max_links", "is_capped", "is_nofollow", "repeatable")
 
     def __init__(self, base_url: str, max_links: int) -> None:
         self._base_url = base_url
@@ -44,16 +45,32 @@ class LinkCollector:
         """The ends of links that were added and hold no words, by href: met again, they say nothing new."""
         self._folders: dict[str, str] = {}
         self.is_capped = False
+        self.is_nofollow = False
+        """The page asks that none of its links be followed."""
 
-    def add(self, untrusted_href: str, *, is_nofollow: bool = False) -> None:
-        """Keep a link as written; fragments of the same page and repetitions are not kept."""
+    def add(
+        self,
+        untrusted_href: str,
+        *,
+        is_nofollow: bool = False,
+        relation: LinkRelation = LinkRelation.ANCHOR,
+    ) -> None:
+        """Keep a link as written; fragments of the same page and repetitions are not kept.
+
+        What is linked to for a person too is a link for a person.
+        """
         href = untrusted_href.strip(_BLANK)
-        if not href or href[0] == "#" or len(href) > _MAX_HREF or href in self._found:
+        if not href or href[0] == "#" or len(href) > _MAX_HREF:
+            return
+        known = self._found.get(href)
+        if known is not None:
+            if known.relation is not _ANCHOR and relation is _ANCHOR:
+                self._found[href] = Link(href, is_nofollow)
             return
         if len(self._found) >= self._max_links:
             self.is_capped = True
             return
-        self._found[href] = Link(untrusted_href=href, is_nofollow=is_nofollow)
+        self._found[href] = Link(href, is_nofollow, relation)
 
     def shown(self, untrusted_href: str) -> str:
         """The absolute destination to show, or "" where none is: other schemes, fragments, no URL."""
@@ -87,6 +104,8 @@ class LinkCollector:
 
     def links(self) -> tuple[Link, ...]:
         """All of them."""
+        if self.is_nofollow:
+            return tuple(link._replace(is_nofollow=True) for link in self._found.values())
         return tuple(self._found.values())
 
 

@@ -12,7 +12,8 @@ from mudroom.extract.names import decode_url
 from mudroom.extract.reader import Handler, TreeReader, skip
 from mudroom.extract.scripts import json_strings, prose_of_script, prose_of_style
 from mudroom.extract.tree import CData, Comment, Doctype, Element, Node, ProcessingInstruction, parse_html
-from mudroom.model import Channel, Hiding
+from mudroom.model import Channel, Hiding, LinkRelation
+from mudroom.robots import AGENT_TOKEN, forbids_following, is_robots_name
 
 __all__ = [
     "annotation",
@@ -22,6 +23,7 @@ __all__ = [
     "note_link",
     "note_url",
     "other_node",
+    "related",
     "script",
     "style",
     "title",
@@ -29,6 +31,12 @@ __all__ = [
     "unshown_anchor",
 ]
 
+_RELATIONS = {
+    "canonical": LinkRelation.CANONICAL,
+    "next": LinkRelation.NEXT,
+    "alternate": LinkRelation.ALTERNATE,
+}
+"""Of several on one element the first here counts."""
 _MAX_DATA_CHARS = 1 << 20
 _MAX_DOCTYPE = 120  # the longest that any version of HTML asks for
 _REFRESH = re.compile(
@@ -107,11 +115,24 @@ def _page_title(reader: TreeReader, element: Element) -> Closer:
 
 
 def meta(reader: TreeReader, element: Element) -> Closer:
-    """Where a page sends its readers by itself."""
+    """Where a page sends its readers by itself, and whether robots may follow its links."""
+    if is_robots_name(element.attr("name") or "", AGENT_TOKEN):
+        reader.links.is_nofollow |= forbids_following((element.attr("content") or "",), AGENT_TOKEN)
     if (element.attr("http-equiv") or "").lower() == "refresh":
         match = _REFRESH.match(element.attr("content") or "")
         if match:
             reader.links.add(match[1])
+    return skip
+
+
+def related(reader: TreeReader, element: Element) -> Closer:
+    """What the page says it is related to, where a crawl may want to know of it."""
+    href = element.attr("href")
+    words = (element.attr("rel") or "").lower().split() if href else ()
+    for word, relation in _RELATIONS.items():
+        if href and word in words:
+            reader.links.add(href, is_nofollow="nofollow" in words, relation=relation)
+            break
     return skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mudroom.address import (
     EgressPolicy,
@@ -23,14 +23,18 @@ from mudroom.clock import Clock
 from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
 from mudroom.fetch.chain import Chain
 from mudroom.fetch.conditional import NOT_MODIFIED, PARTIAL_CONTENT, check_solicited
-from mudroom.fetch.events import EventSink, ResponseHeadersEvent, WarningEvent
+from mudroom.fetch.events import EventSink, ResponseHeadersEvent, StartedEvent, WarningEvent
 from mudroom.fetch.hooks import HopHooks
 from mudroom.fetch.hsts import Hsts
 from mudroom.fetch.redirect import is_redirect
+from mudroom.fetch.reply import Reply
 from mudroom.fetch.request import FetchOptions, FetchRequest
-from mudroom.fetch.result import Fetched, Streamed
+from mudroom.fetch.result import Fetched, ReplyHead, Streamed
 from mudroom.fetch.scheduler import Scheduler, SchedulerOptions
+from mudroom.fetch.shared_exchange import ExchangeLimits, Walk
+from mudroom.fetch.sharing import Sharing
 from mudroom.fetch.slots import Slots
+from mudroom.fetch.telling import Telling, Watch
 from mudroom.fetch.visit import Visit
 from mudroom.media import BodyDecoder, header_values, name_type, parse_content_type
 from mudroom.net import (
@@ -69,7 +73,7 @@ class _Judged(NamedTuple):
 class Fetcher:
     """What everything that reads the web asks; it owns neither transport nor resolver."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts that make a fetcher, each optional one by its name
         self,
         transport: Transport,
         resolver: Resolver,
@@ -78,10 +82,14 @@ class Fetcher:
         clock: Clock,
         *,
         slots: Slots | None = None,
+        telling: Telling | None = None,
         hooks: HopHooks | None = None,
         hsts: Hsts | None = None,
     ) -> None:
-        """Shapes: without `hooks` no host takes part in the hops, without `hsts` no URL is upgraded."""
+        """Shapes: without `hsts` no URL is upgraded.
+
+        Without `telling` no host hears of what `submit` does; without it or `hooks` none takes part in the hops.
+        """
         check_request_headers(options.headers)
         self._transport = transport
         self._resolver = resolver
@@ -89,12 +97,51 @@ class Fetcher:
         self._options = options
         self._now = clock.monotonic
         self._slots = slots if slots is not None else Scheduler(SchedulerOptions(), clock)
-        self._hooks = hooks
+        self._hooks: HopHooks | None = telling if hooks is None else hooks
         self._hsts = hsts
         self._profile = options.headers
         self._judged: dict[str, _Judged] = {}
         longest = min(options.limits.response_timeout_seconds, options.chain_timeout_seconds)
         self._limits = self._last_capped = replace(options.limits, response_timeout_seconds=longest)
+        self._telling = telling
+        self._sharing = Sharing(
+            Walk(start=self._begin, reach=self._reach, describe=_head, decoder=self._decoder, sign=_sign),
+            ExchangeLimits(
+                peek_timeout_seconds=options.limits.response_timeout_seconds,
+                total_timeout_seconds=options.limits.total_timeout_seconds,
+            ),
+            self._now,
+        )
+
+    async def submit(self, request: FetchRequest) -> Reply:
+        """The answer to a request, which it may share with others that ask the same at the same time.
+
+        A request with `is_streaming` is answered when the beginning of the body is here, any other when all of it
+        is. Whoever is cancelled returns at once; the exchange ends when nobody wants it any more.
+        Raises: as `fetch`, and FetchFailed DEADLINE_EXCEEDED; an error of this caller's own.
+        """
+        watch = None
+        if self._telling is not None:
+            label = request.label
+            request = replace(request, request_id=label.request_id)
+            watch = self._telling.watch(label)
+        return await self._sharing.submit(request, watch)
+
+    def watch(self, request: FetchRequest) -> Watch | None:
+        """Who tells the host of a request to `fetch` or `stream`; whoever asks for it tells its end.
+
+        None where no host listens, and for all that nobody asks this for: `submit` does it by itself.
+        """
+        return None if self._telling is None else self._telling.watch(request.label)
+
+    @property
+    def in_flight(self) -> int:
+        """How many exchanges of `submit` run; when it is 0 they hold no slot, no socket and no task."""
+        return self._sharing.in_flight
+
+    async def aclose(self) -> None:
+        """End what `submit` began; its callers get CANCELLED."""
+        await self._sharing.aclose()
 
     async def fetch(self, request: FetchRequest, *, listener: EventSink | None = None) -> Fetched:
         """The whole answer to a request; any status is a result.
@@ -105,11 +152,18 @@ class Fetcher:
         started = self._now()
         await self._egress.refresh()
         chain = self._start(request, listener)
+        chain.is_whole = True
         try:
             async with await self._reach(request, chain) as response:
                 body = await response.read()
                 decoded = self._decode(request, response, body)
-                return _to_result(chain, response, body, decoded, self._now() - started)
+                return Fetched(
+                    **_describe(chain, response),
+                    body=body,
+                    decoded=decoded,
+                    wire_bytes=chain.received_bytes,
+                    duration_seconds=self._now() - started,
+                )
         except MudroomError as error:
             _sign(chain, error)
             raise
@@ -126,11 +180,19 @@ class Fetcher:
         chain = self._start(request, listener)
         try:
             async with await self._reach(request, chain) as response:
-                decoder = BodyDecoder(_codings(response.headers), self._max_decoded(request))
-                yield _to_stream(chain, response, decoder)
+                yield Streamed(
+                    **_describe(chain, response),
+                    response=response,
+                    decoder=self._decoder(request, response),
+                    earlier_bytes=chain.received_bytes - response.received_bytes,
+                )
         except MudroomError as error:
             _sign(chain, error)
             raise
+
+    async def _begin(self, request: FetchRequest, listener: EventSink | None) -> Chain:
+        await self._egress.refresh()
+        return self._start(request, listener)
 
     def _start(self, request: FetchRequest, listener: EventSink | None = None) -> Chain:
         check_method(request.method)
@@ -174,6 +236,8 @@ class Fetcher:
         slot = chain.hold(self._slots)
         await slot.__aenter__()
         try:
+            if chain.listener is not None:
+                chain.listener.tell(StartedEvent(url.normalized, chain.method))
             await self._egress.refresh(answer)
             addresses, exceptions = self._judge(chain, answer)
             started = self._now()
@@ -244,6 +308,7 @@ class Fetcher:
             body=chain.body,
             limits=self._limit(request, chain),
             ca_file=self._options.trust_anchors.get(url.host),
+            is_whole=chain.is_whole,
             partition=request.partition,
         )
 
@@ -291,6 +356,9 @@ class Fetcher:
             raise ContentRefused(Code.DECODED_TOO_LARGE, f"the answer is larger than the {limit} bytes read")
         return body
 
+    def _decoder(self, request: FetchRequest, response: WireResponse) -> BodyDecoder:
+        return BodyDecoder(_codings(response.headers), self._max_decoded(request))
+
     def _max_decoded(self, request: FetchRequest) -> int:
         limit = request.max_decoded_bytes
         return self._options.max_decoded_bytes if limit is None else limit
@@ -331,43 +399,24 @@ def _codings(headers: Headers) -> str:
     return ",".join(value for name, value in headers if len(name) == len(_CODING) and name.lower() == _CODING)
 
 
-def _to_result(
-    chain: Chain, response: WireResponse, body: bytes, decoded: bytes, duration_seconds: float
-) -> Fetched:
-    return Fetched(
-        requested_url=chain.requested_url,
-        final=chain.current.url,
-        hops=tuple(chain.hops),
-        status=response.status,
-        reason=response.reason,
-        protocol=response.protocol,
-        headers=response.headers,
-        sent_headers=chain.sent_headers,
-        raw_header=response.raw_header,
-        body=body,
-        decoded=decoded,
-        exception=chain.hops[-1].exception,
-        wire_bytes=chain.received_bytes,
-        duration_seconds=duration_seconds,
-    )
+def _head(chain: Chain, response: WireResponse) -> ReplyHead:
+    return ReplyHead(**_describe(chain, response))
 
 
-def _to_stream(chain: Chain, response: WireResponse, decoder: BodyDecoder) -> Streamed:
-    return Streamed(
-        requested_url=chain.requested_url,
-        final=chain.current.url,
-        hops=tuple(chain.hops),
-        status=response.status,
-        reason=response.reason,
-        protocol=response.protocol,
-        headers=response.headers,
-        sent_headers=chain.sent_headers,
-        raw_header=response.raw_header,
-        exception=chain.hops[-1].exception,
-        response=response,
-        decoder=decoder,
-        earlier_bytes=chain.received_bytes - response.received_bytes,
-    )
+def _describe(chain: Chain, response: WireResponse) -> dict[str, Any]:
+    """The fields of a `ReplyHead`."""
+    return {
+        "requested_url": chain.requested_url,
+        "final": chain.current.url,
+        "hops": tuple(chain.hops),
+        "status": response.status,
+        "reason": response.reason,
+        "protocol": response.protocol,
+        "headers": response.headers,
+        "sent_headers": chain.sent_headers,
+        "raw_header": response.raw_header,
+        "exception": chain.hops[-1].exception,
+    }
 
 
 def _merge(profile: Headers, headers: Headers) -> Headers:

@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from enum import IntEnum, StrEnum, unique
 from types import MappingProxyType
+from uuid import uuid4
 
 from mudroom.address import AllowedUrl, ExceptionScope, ParsedUrl
 from mudroom.fetch.body import RequestBody
-from mudroom.fetch.context import RequestInitiator, ResourceKind
+from mudroom.fetch.context import FetchLabel, RequestInitiator, ResourceKind
 from mudroom.net import Headers, NetLimits
 
 __all__ = [
@@ -100,6 +101,16 @@ class FetchRequest:
     kind: ResourceKind = ResourceKind.OTHER
     initiator: RequestInitiator = RequestInitiator.PROGRAM
     """With the three before it the label that observers are told (`FetchLabel`); nothing depends on them."""
+
+    @property
+    def label(self) -> FetchLabel:
+        """How observers recognise it; made anew at each look where the request has no id."""
+        return FetchLabel(
+            request_id=self.request_id or uuid4().hex,
+            reference=self.reference,
+            kind=self.kind,
+            initiator=self.initiator,
+        )
 
     def __post_init__(self) -> None:
         if isinstance(self.url, AllowedUrl) and (

@@ -31,6 +31,8 @@ class ReplyHead:
     """Status line and header lines of the last hop, as received."""
     exception: str | None
     """The exception through which the last hop was dialled; it is the scope of what the body links to."""
+    sent_headers: Headers = field(default=(), repr=False)
+    """What the last hop went out with, credentials included; for `read_validators`, and never to be kept."""
 
     @property
     def declared_bytes(self) -> int | None:
@@ -58,8 +60,6 @@ class Fetched(ReplyHead):
     wire_bytes: int
     """Body bytes of every hop as received: those of redirects too, as far as they came."""
     duration_seconds: float
-    sent_headers: Headers = field(default=(), repr=False)
-    """What the last hop went out with, credentials included; for `read_validators`, and never to be kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +70,6 @@ class Streamed(ReplyHead):
     decoder: BodyDecoder
     earlier_bytes: int = 0
     """Body bytes of the redirects on the way."""
-    sent_headers: Headers = field(default=(), repr=False)
-    """As in `Fetched`."""
 
     @property
     def wire_bytes(self) -> int:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import MethodType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mudroom.address import ExceptionScope
 from mudroom.fetch.chain import Chain
@@ -14,6 +13,24 @@ from mudroom.net import Headers
 __all__ = ["ShareKey", "make_share_key"]
 
 _SHAREABLE = frozenset({"GET", "HEAD"})
+
+
+class Same:
+    """Something that is equal to itself alone; kept, so that its number in memory is nobody else's meanwhile."""
+
+    __slots__ = ("_numbers", "_what")
+
+    def __init__(self, what: object) -> None:
+        self._what = what
+        # A method is made anew at each look at it: it is its object's and its class's.
+        parts = (what.__self__, what.__func__) if isinstance(what, MethodType) else (what,)
+        self._numbers = tuple(map(id, parts))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self._numbers == other._numbers
+
+    def __hash__(self) -> int:
+        return hash(self._numbers)
 
 
 class ShareKey(NamedTuple):
@@ -27,14 +44,14 @@ class ShareKey(NamedTuple):
     decode: bool
     max_body_bytes: int | None
     max_decoded_bytes: int | None
-    policy: int
-    """By identity: the policy of a fetcher is one object for as long as nothing changed."""
+    policy: Same
+    """The policy of a fetcher is one object for as long as nothing changed."""
     scope: ExceptionScope
     exception: str | None
     redirects: RedirectRule
-    accept_types: tuple[int, ...]
-    """By identity, as the next: whether two functions decide alike cannot be known."""
-    hop_check: tuple[int, ...]
+    accept_types: Same | None
+    """Whether two functions decide alike cannot be known: this and the next must be one and the same."""
+    hop_check: Same | None
     partition: str
     principal: str
 
@@ -42,8 +59,7 @@ class ShareKey(NamedTuple):
 def make_share_key(request: FetchRequest, chain: Chain) -> ShareKey | None:
     """The key of a request that was judged; None for one that is nobody else's, whatever he asks.
 
-    Priority, streaming, deadline and label are not in it: each caller keeps his own. Numbers of objects hold only
-    while the objects live, which the exchange under this key sees to.
+    Priority, streaming, deadline and label are not in it: each caller keeps his own.
     """
     if request.method not in _SHAREABLE or request.body:
         return None
@@ -54,19 +70,12 @@ def make_share_key(request: FetchRequest, chain: Chain) -> ShareKey | None:
         decode=request.decode,
         max_body_bytes=request.max_body_bytes,
         max_decoded_bytes=request.max_decoded_bytes,
-        policy=id(chain.current.policy),
+        policy=Same(chain.current.policy),
         scope=chain.scope,
         exception=chain.current.exception,
         redirects=request.redirects,
-        accept_types=_identity(request.accept_types),
-        hop_check=_identity(request.hop_check),
+        accept_types=None if request.accept_types is None else Same(request.accept_types),
+        hop_check=None if request.hop_check is None else Same(request.hop_check),
         partition=request.partition,
         principal=request.principal,
     )
-
-
-def _identity(function: Callable[..., Any] | None) -> tuple[int, ...]:
-    """Which function it is; a method is its object's and its class's, not the pair made anew at each look."""
-    if isinstance(function, MethodType):
-        return (id(function.__self__), id(function.__func__))
-    return (id(function),)

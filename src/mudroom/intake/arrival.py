@@ -15,6 +15,7 @@ from mudroom.intake.outcome import PageFacts
 from mudroom.intake.request import FileRequest, PageRequest
 from mudroom.media import header_values
 from mudroom.model import Initiator, Isolation, Provenance, RobotsState
+from mudroom.robots import AGENT_TOKEN, forbids_following
 from mudroom.snapshot import PreparedSnapshot, SnapshotInput, SourceKind
 
 __all__ = ["Arrival", "receive_file", "receive_page", "snapshot_file", "snapshot_page", "trace_arrival"]
@@ -35,6 +36,8 @@ class Arrival:
     link_scope: ExceptionScope
     initiator: Initiator
     robots: RobotsState
+    is_nofollow: bool = False
+    """A header asks robots not to follow the links."""
 
 
 def snapshot_page(fetched: Fetched, facts: PageFacts, now: datetime) -> SnapshotInput:
@@ -85,6 +88,7 @@ def receive_page(
         link_scope=ExceptionScope.of(fetched.exception) if fetched.exception else ExceptionScope.none(),
         initiator=request.initiator,
         robots=request.robots,
+        is_nofollow=forbids_following(header_values(fetched.headers, "x-robots-tag"), AGENT_TOKEN),
     )
 
 

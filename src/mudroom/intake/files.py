@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from pathlib import Path
 from typing import BinaryIO
 
 from mudroom.errors import Code, FileRefused
 
-__all__ = ["read_local_file", "read_stream"]
+__all__ = ["open_local_file", "read_local_file", "read_stream"]
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -37,10 +38,7 @@ def read_local_file(path: Path, max_bytes: int) -> bytes:
     opened is judged, not the path: a file swapped in between is refused or read, never followed.
     Raises: FileRefused with FILE_NOT_FOUND, FILE_NOT_REGULAR, FILE_UNREADABLE or FILE_TOO_LARGE.
     """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    except (OSError, ValueError) as error:
-        raise _refuse(path, error) from error
+    descriptor = _open(path)
     try:
         _check_regular(path, os.fstat(descriptor), max_bytes)
         body = _read_whole(descriptor, max_bytes + 1)
@@ -51,6 +49,27 @@ def read_local_file(path: Path, max_bytes: int) -> bytes:
     if len(body) > max_bytes:
         raise _too_large(path, max_bytes)
     return body
+
+
+def open_local_file(path: Path) -> BinaryIO:
+    """A regular file to read from, opened and judged as `read_local_file` does, of any size.
+
+    Raises: FileRefused with FILE_NOT_FOUND, FILE_NOT_REGULAR or FILE_UNREADABLE.
+    """
+    descriptor = _open(path)
+    try:
+        _check_regular(path, os.fstat(descriptor), sys.maxsize)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return open(descriptor, "rb")  # noqa: PTH123 - the caller closes what was judged by its descriptor
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except (OSError, ValueError) as error:
+        raise _refuse(path, error) from error
 
 
 def _read_whole(descriptor: int, max_bytes: int) -> bytes:

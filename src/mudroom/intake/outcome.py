@@ -45,6 +45,8 @@ class PageFacts:
     retrieved_at: str | None = None
     revalidated_at: str | None = None
     """When the site said that the bytes of `retrieved_at` are still the same."""
+    imported_at: str | None = None
+    """When bytes came in that somebody else says to have retrieved at `retrieved_at`."""
     isolation: Isolation | None = None
     warnings: tuple[WarningCode, ...] = ()
     path: str | None = None

@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from mudroom.address import AllowedUrl, judge_url, parse_url
+from mudroom.clock import format_time
 from mudroom.corpus import FailedRecord, PageNote, RunWriter
 from mudroom.errors import (
     Code,
@@ -21,7 +22,6 @@ from mudroom.errors import (
     CrawlStopped,
     EgressRefused,
     FetchFailed,
-    FileRefused,
     MudroomError,
     StoreFailed,
 )
@@ -40,12 +40,14 @@ from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quaranti
 from mudroom.intake.ports import Parts
 from mudroom.intake.priors import Prior
 from mudroom.intake.recall import Recalled
-from mudroom.intake.request import FileRequest, PageRequest
+from mudroom.intake.records import recall_record, receive_record, snapshot_record
+from mudroom.intake.request import FileRequest, PageRequest, RecordRequest
 from mudroom.intake.trail import Trail
 from mudroom.jail import ExtractRequest
 from mudroom.model import (
     BlockedDocument,
     ExtractedDocument,
+    Link,
     PageState,
     Provenance,
     ScanReport,
@@ -84,16 +86,35 @@ class Intake:
     async def take_file(self, request: FileRequest, run: RunWriter) -> Outcome:
         """One file through the same path, from the snapshot on."""
         trail = Trail.begin(request.url or request.name, request.number, run, self._parts.observer)
+        now = self._parts.clock.now()
+        if request.retrieved_at is not None:
+            trail.add(imported_at=format_time(now))
         try:
-            snapshot = snapshot_file(request, trail.facts, self._parts.clock.now())
+            snapshot = snapshot_file(request, trail.facts, request.retrieved_at or now)
             prepared = await self._keep(snapshot, trail)
             arrival = receive_file(request, snapshot, prepared, trail.facts)
             return await self._read(arrival, trail, run)
         except MudroomError as error:
             return await self._end(error, trail, run)
 
-    async def refuse_file(self, error: FileRefused, name: str, number: int, run: RunWriter) -> Outcome:
-        """The outcome of a file that could not even be read."""
+    async def take_record(self, request: RecordRequest, run: RunWriter) -> Outcome:
+        """A page out of somebody's archive through the same path, from the snapshot on."""
+        trail = Trail.begin(request.url, request.number, run, self._parts.observer)
+        trail.add(imported_at=format_time(self._parts.clock.now()), http_status=request.status)
+        try:
+            if request.refusal is not None:
+                raise request.refusal
+            fetched = recall_record(request, self._parts.extract_limits.max_body_bytes)
+            trail.add(final_url=fetched.final.href)
+            prepared = await self._keep(snapshot_record(request, fetched, trail.facts), trail)
+            self._judge_answer(fetched)
+            arrival = receive_record(request, fetched, prepared)
+            return await self._read(arrival, trail, run)
+        except MudroomError as error:
+            return await self._end(error, trail, run)
+
+    async def refuse_file(self, error: MudroomError, name: str, number: int, run: RunWriter) -> Outcome:
+        """The outcome of a file that could not even be read, from its place or from the archive."""
         return await self._end(error, Trail.begin(name, number, run, self._parts.observer), run)
 
     async def _read(self, arrival: Arrival, trail: Trail, run: RunWriter) -> Outcome:
@@ -259,7 +280,7 @@ class Intake:
             provenance=accepted.provenance,
             decision=accepted.decision,
             findings=accepted.findings,
-            links=accepted.links,
+            links=_mark(accepted.links, arrival),
             base=parse_url(base_url),
             link_scope=arrival.link_scope,
         )
@@ -305,6 +326,11 @@ class Intake:
         return outcome
 
 
+def _mark(links: tuple[Link, ...], arrival: Arrival) -> tuple[Link, ...]:
+    """Links as the page's own words and its headers together have them."""
+    return tuple(link._replace(is_nofollow=True) for link in links) if arrival.is_nofollow else links
+
+
 def _note(trail: Trail) -> PageNote:
     facts = trail.facts
     return PageNote(
@@ -312,6 +338,7 @@ def _note(trail: Trail) -> PageNote:
         warnings=facts.warnings,
         wire_bytes=facts.wire_bytes,
         revalidated_at=facts.revalidated_at,
+        imported_at=facts.imported_at,
     )
 
 
@@ -356,6 +383,7 @@ def _describe_failure(outcome: Blocked | Failed, facts: PageFacts) -> FailedReco
         warnings=facts.warnings,
         wire_bytes=facts.wire_bytes,
         revalidated_at=facts.revalidated_at,
+        imported_at=facts.imported_at,
         stopped_at=facts.stopped_at,
     )
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from mudroom.address import ExceptionScope, ParsedUrl
+from mudroom.errors import MudroomError
 from mudroom.fetch import HopCheck, RedirectRule
 from mudroom.model import Initiator, RobotsState, View
 
-__all__ = ["FileRequest", "PageRequest"]
+__all__ = ["FileRequest", "PageRequest", "RecordRequest"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,4 +51,25 @@ class FileRequest:
     content_type: str = ""
     url: str | None = None
     """Where it came from, when the operator says so."""
+    retrieved_at: datetime | None = None
+    """When it was retrieved from there, when the operator says so."""
+    views: frozenset[View] = frozenset({View.MARKDOWN})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordRequest:
+    """One answer that somebody kept, to take in: all of it is what they say."""
+
+    url: str
+    """In normal form, or as written where `refusal` says that it is none."""
+    number: int
+    retrieved_at: datetime
+    status: int | None
+    """None for what was no HTTP answer."""
+    untrusted_body: bytes = b""
+    """As it was sent, transfer coding removed."""
+    headers: tuple[tuple[str, str], ...] = ()
+    raw_header: bytes = b""
+    refusal: MudroomError | None = None
+    """Why it is recorded and not taken in."""
     views: frozenset[View] = frozenset({View.MARKDOWN})

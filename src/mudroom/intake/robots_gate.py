@@ -26,7 +26,7 @@ from mudroom.errors import Code, EgressRefused, MudroomError, Reason, StoreFaile
 from mudroom.fetch import FetchRequest, RedirectRule, Streamed, find_retry_after
 from mudroom.intake.robots_record import RecordSource, record_answer, record_failure
 from mudroom.model import WarningCode
-from mudroom.robots import ALLOW_ALL, RobotsRules, parse_robots
+from mudroom.robots import AGENT_TOKEN, ALLOW_ALL, RobotsRules, parse_robots
 from mudroom.snapshot import SnapshotInput, SnapshotStore, SourceKind, StoredSnapshot
 
 __all__ = [
@@ -39,7 +39,6 @@ __all__ = [
     "RobotsReader",
 ]
 
-_AGENT_TOKEN = "mudroom"  # noqa: S105 - the product token of RFC 9309, no secret
 _REFUSED_ITSELF = frozenset({Reason.SSRF, Reason.UNSUPPORTED_SCHEME, Reason.INVALID_INPUT})
 _ENDLESS_REDIRECTS = frozenset({Code.REDIRECT_LIMIT, Code.REDIRECT_LOOP})
 _TOO_MANY_REQUESTS = 429
@@ -351,13 +350,13 @@ class RobotsGate:
             return self._refuse_all(url, f"status {file.answer.status}")
         if file.is_truncated:
             self._note(WarningCode.ROBOTS_TRUNCATED, url, "only the first 512 KiB of it were read")
-        rules = parse_robots(file.untrusted_text, _AGENT_TOKEN)
+        rules = parse_robots(file.untrusted_text, AGENT_TOKEN)
         if rules.crawl_delay_seconds is not None:
             self._delays[url.origin] = rules.crawl_delay_seconds
         return _Answer(rules=rules)
 
     def _judge_failure(self, url: ParsedUrl, error: MudroomError) -> _Answer:
-        is_behind = any(hop.address for hop in error.hops)
+        is_behind = any(not hop.is_upgrade for hop in error.hops)
         if error.reason in _REFUSED_ITSELF and not is_behind:
             return _Answer(rules=ALLOW_ALL, code=error.code, message=error.message, is_of_scope=True)
         if error.code in _ENDLESS_REDIRECTS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import brotli
@@ -201,11 +201,18 @@ class BodyDecoder:
         """What one more chunk of the body decodes to; may be empty."""
         return b"".join(self.pieces(chunk))
 
-    def pieces(self, chunk: bytes) -> Iterator[bytes]:
+    def pieces(self, chunk: bytes) -> Iterable[bytes]:
         """What one more chunk decodes to, in pieces of which none is much larger than 128 KiB or the chunk.
 
         To be read to its end before the next chunk.
         """
+        if self._stages:
+            return self._unpack(chunk)
+        self._made[0] += len(chunk)
+        self._check(0)
+        return (chunk,)
+
+    def _unpack(self, chunk: bytes) -> Iterator[bytes]:
         try:
             yield from self._run(0, chunk)
         except (zlib.error, brotli.error, zstd.ZstdError, ValueError, EOFError) as error:
@@ -220,8 +227,6 @@ class BodyDecoder:
     def _run(self, level: int, data: bytes) -> Iterator[bytes]:
         self._made[level] += len(data) if level else 0
         if level == len(self._stages):
-            if not level:
-                self._made[0] += len(data)
             self._check(level)
             yield data
             return

@@ -1,6 +1,7 @@
 """Artifacts and trust states: the values that every floor hands on."""
 
 from mudroom.model.document import (
+    UPGRADE_PROTOCOL,
     BlockedDocument,
     ExtractedDocument,
     Hop,
@@ -21,6 +22,7 @@ from mudroom.model.vocabulary import (
     Hiding,
     Initiator,
     Isolation,
+    LinkRelation,
     OutcomeKind,
     PageState,
     RobotsState,
@@ -32,6 +34,7 @@ from mudroom.model.vocabulary import (
 
 __all__ = [
     "REFUSAL_DETAILS",
+    "UPGRADE_PROTOCOL",
     "BlockedDocument",
     "Channel",
     "CrawlState",
@@ -46,6 +49,7 @@ __all__ = [
     "Isolation",
     "Limit",
     "Link",
+    "LinkRelation",
     "OutcomeKind",
     "PageState",
     "Provenance",

@@ -12,6 +12,7 @@ __all__ = [
     "Hiding",
     "Initiator",
     "Isolation",
+    "LinkRelation",
     "OutcomeKind",
     "PageState",
     "RobotsState",
@@ -112,6 +113,19 @@ class Isolation(StrEnum):
     STRICT = "strict"
     CONFINED = "confined"
     PROCESS = "process"
+
+
+@unique
+class LinkRelation(StrEnum):
+    """How a document says that it is related to what it links to."""
+
+    ANCHOR = "anchor"
+    """A link that a person can follow, a frame, or where a page sends its readers by itself."""
+    ALTERNATE = "alternate"
+    """Another form of the page: a language, a feed, a version to print."""
+    CANONICAL = "canonical"
+    """What the page calls its own address. A hint: a page can say so of any other."""
+    NEXT = "next"
 
 
 @unique
@@ -221,6 +235,10 @@ class WarningCode(StrEnum):
     SITEMAP_TRUNCATED = "SITEMAP_TRUNCATED"
     SITEMAP_LIMIT = "SITEMAP_LIMIT"
     SITEMAP_OFF_HOST = "SITEMAP_OFF_HOST"
+    ARCHIVE_DAMAGED = "ARCHIVE_DAMAGED"
+    """Stretches of an archive that was imported are no records."""
+    RECORDS_PASSED_OVER = "RECORDS_PASSED_OVER"
+    """Records of an archive that was imported are of types that hold no page."""
     NOT_MODIFIED = "NOT_MODIFIED"
     """The site said that its page is still the one that the archive holds, and that one was read again."""
     PRIOR_UNREADABLE = "PRIOR_UNREADABLE"

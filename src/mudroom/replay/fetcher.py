@@ -6,14 +6,14 @@ a refused address, a body that was too large) fails again with the code that the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
-from mudroom.address import AllowedUrl, ExceptionScope, ParsedUrl, parse_url
+from mudroom.address import parse_url
 from mudroom.errors import Code, FetchFailed, MudroomError, StoreFailed
 from mudroom.fetch import FetchRequest
 from mudroom.intake import Recalled, recall_answer
-from mudroom.model import Hop
 from mudroom.replay.record import PageRecord, RunRecord, missing_page
+from mudroom.replay.walk import Walk
 from mudroom.snapshot import Snapshot, SnapshotStore
 
 __all__ = ["ArchiveFetcher"]
@@ -35,25 +35,26 @@ class ArchiveFetcher:
         Raises: what the run recorded; NotFound SNAPSHOT_MISSING where the archive, or the run, has nothing;
             StoreFailed SNAPSHOT_CORRUPT where what it has is damaged. What `hop_check` raises passes through.
         """
-        url, scope = _judged(request)
-        page = await self._run.find_page(url.normalized)
+        walk = Walk.of(request)
+        page = await self._run.find_page(walk.url.normalized)
         if page is None:
-            raise missing_page(self._run.run_id, url.host)
+            raise missing_page(self._run.run_id, walk.url.host)
+        walk = replace(walk, wire_bytes=page.wire_bytes)
         if page.source_ref is None:
-            raise await self._fail_again(request, url, scope, page)
+            raise await self._fail_again(walk, page)
         snapshot = await self._read(page)
         hops = snapshot.envelope.redirects
         revalidated_at = page.metadata.get("revalidated_at")
         if revalidated_at is not None:
             hops = page.hops  # the bytes are another run's, and so are the requests that brought them
-        await _walk(request, scope, hops)
+        await walk.pass_all(hops)
         final = parse_url(snapshot.envelope.url)
         if final is None or not hops:
             raise StoreFailed(Code.SNAPSHOT_CORRUPT, f"the record of page {page.number} names no request")
         fetched = recall_answer(
             snapshot,
             final,
-            requested_url=url.normalized,
+            requested_url=walk.url.normalized,
             hops=hops,
             wire_bytes=page.wire_bytes,
             duration_seconds=0.0,
@@ -68,16 +69,13 @@ class ArchiveFetcher:
             self.unreadable.append((page.number, error))
             raise
 
-    async def _fail_again(
-        self, request: FetchRequest, url: ParsedUrl, scope: ExceptionScope, page: PageRecord
-    ) -> MudroomError:
+    async def _fail_again(self, walk: Walk, page: PageRecord) -> MudroomError:
         """The failure that the run recorded, after the checks that came before it. Raises what those raise."""
         hops = page.hops
-        await _walk(request, scope, hops)
-        reached = page.metadata.get("stopped_at") or (None if hops else url.normalized)
-        target = parse_url(reached) if reached else None
-        if target is not None and request.hop_check is not None:
-            await request.hop_check(target, _scope_behind(hops, scope))
+        await walk.pass_all(hops)
+        reached = page.metadata.get("stopped_at") or walk.url.normalized
+        if not hops or reached != hops[-1].url:
+            await walk.pass_one(reached, hops)
         code = page.code
         if code is None:  # it was taken in, so bytes came, and yet none were kept
             return StoreFailed(
@@ -86,32 +84,3 @@ class ArchiveFetcher:
         error = FetchFailed(code, page.metadata.get("message") or code.value)
         error.hops, error.wire_bytes = hops, page.wire_bytes
         return error
-
-
-def _judged(request: FetchRequest) -> tuple[ParsedUrl, ExceptionScope]:
-    """The URL that a page is asked for by, and what it may use."""
-    if isinstance(request.url, AllowedUrl):
-        return request.url.url, request.url.scope
-    url = parse_url(request.url)
-    if url is None:
-        raise FetchFailed(Code.INVALID_URL, "the URL cannot be parsed")
-    return url, request.initiator_scope
-
-
-async def _walk(request: FetchRequest, scope: ExceptionScope, hops: Sequence[Hop]) -> None:
-    """Every check that was made before each request that was made, in the same order."""
-    if request.hop_check is None:
-        return
-    for place, hop in enumerate(hops):
-        url = parse_url(hop.url)
-        if url is None:
-            raise StoreFailed(Code.SNAPSHOT_CORRUPT, "the record of a page's requests is damaged")
-        await request.hop_check(url, _scope_behind(hops[:place], scope))
-
-
-def _scope_behind(hops: Sequence[Hop], scope: ExceptionScope) -> ExceptionScope:
-    """What a request may use that comes behind these: what the last of them was dialled through."""
-    if not hops:
-        return scope
-    exception = hops[-1].exception
-    return ExceptionScope.none() if exception is None else ExceptionScope.of(exception)

@@ -11,7 +11,7 @@ from mudroom.corpus import CorpusStore
 from mudroom.errors import Code, NotFound, StoreFailed
 from mudroom.model import Hop
 
-__all__ = ["PageRecord", "RunRecord", "missing_page", "read_code", "read_hops", "read_run"]
+__all__ = ["PageRecord", "RunRecord", "missing_page", "read_code", "read_hops", "read_run", "run_has_no_page"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,3 +114,8 @@ def read_code(value: Any) -> Code | None:
 def missing_page(run_id: str, host: str) -> NotFound:
     """What a replay asks for and the run has no record of."""
     return NotFound(Code.SNAPSHOT_MISSING, f"{run_id} has no record of this page of {host}")
+
+
+def run_has_no_page(run_id: str, number: int) -> NotFound:
+    """A number that no page of the run has."""
+    return NotFound(Code.RUN_NOT_FOUND, f"{run_id} has no page {number}")

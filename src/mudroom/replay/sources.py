@@ -1,10 +1,11 @@
-"""The robots.txt files of a run as it read them, from the archive, in the order in which it asked for them."""
+"""The robots.txt files and sitemaps of a run as it read them, from the archive, in the order of its asking."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from mudroom.address import parse_url
@@ -12,43 +13,57 @@ from mudroom.errors import Code, FetchFailed, StoreFailed
 from mudroom.fetch import FetchRequest, Streamed
 from mudroom.media import BodyDecoder, header_values
 from mudroom.replay.record import RunRecord, missing_page, read_code, read_hops
+from mudroom.replay.walk import Walk
 from mudroom.snapshot import Snapshot, SnapshotStore, SourceKind
 
 __all__ = ["ArchiveSources"]
 
+_PIECE_BYTES = 512
+"""At most a megabyte, unpacked (deflate packs 1032 to one)."""
+
 
 class ArchiveSources:
-    """A `RobotsFetcher` that holds one run's files; the last answer to a URL is given as often as it is asked."""
+    """A `RobotsFetcher` and `SitemapFetcher` that holds one run's files of a kind.
 
-    def __init__(self, run: RunRecord, archive: SnapshotStore, *, max_decoded_bytes: int) -> None:
+    What was asked for several times is given in that order; the last answer as often as it is asked for.
+    """
+
+    def __init__(
+        self, run: RunRecord, archive: SnapshotStore, kind: SourceKind, *, max_decoded_bytes: int
+    ) -> None:
         self._run_id = run.run_id
         self._archive = archive
+        self._kind = kind
         self._max_decoded_bytes = max_decoded_bytes
         self._left: dict[str, deque[Mapping[str, Any]]] = defaultdict(deque)
         for source in run.sources:
-            if source.get("kind") == SourceKind.ROBOTS:
+            if source.get("kind") == kind:
                 self._left[str(source.get("url"))].append(source)
         self._charged: set[int] = set()
 
     @asynccontextmanager
     async def stream(self, request: FetchRequest) -> AsyncIterator[Streamed]:
-        """The answer that the run had. Raises what it recorded; NotFound, StoreFailed."""
-        url = parse_url(request.url) if isinstance(request.url, str) else request.url.url
-        if url is None:
-            raise FetchFailed(Code.INVALID_URL, "the URL cannot be parsed")
-        line = self._left.get(url.normalized)
+        """The answer that the run had. Raises what it recorded, what `hop_check` raises; NotFound, StoreFailed."""
+        walk = Walk.of(request)
+        line = self._left.get(walk.url.normalized)
         if not line:
-            raise missing_page(self._run_id, url.host)
+            raise missing_page(self._run_id, walk.url.host)
         source = line.popleft() if len(line) > 1 else line[0]
-        wire_bytes = self._charge(source)
+        hops = read_hops(source.get("hops", ()))
+        walk = replace(walk, wire_bytes=self._charge(source))
+        await walk.pass_all(hops)
         code = read_code(source.get("code"))
         if code is not None:
+            if not hops:
+                await walk.pass_one(walk.url.normalized, ())
             error = FetchFailed(code, source.get("message") or code.value)
-            error.hops, error.wire_bytes = read_hops(source.get("hops", ())), wire_bytes
+            error.hops, error.wire_bytes = hops, walk.wire_bytes
             raise error
         if source.get("source_ref") is None:
-            raise StoreFailed(Code.SNAPSHOT_MISSING, f"{self._run_id} did not keep robots.txt of {url.host}")
-        yield self._answer(await self._archive.get(source["source_ref"]), wire_bytes)
+            what = f"{self._run_id} did not keep the {self._kind} file of {walk.url.host}"
+            raise StoreFailed(Code.SNAPSHOT_MISSING, what)
+        limit = request.max_decoded_bytes or self._max_decoded_bytes
+        yield _answer(await self._archive.get(source["source_ref"]), walk.wire_bytes, limit)
 
     def _charge(self, source: Mapping[str, Any]) -> int:
         """What a file cost; it was paid for once, tries that were turned away included."""
@@ -57,27 +72,29 @@ class ArchiveSources:
         self._charged.add(id(source))
         return int(source.get("wire_bytes") or 0)
 
-    def _answer(self, snapshot: Snapshot, wire_bytes: int) -> Streamed:
-        envelope = snapshot.envelope
-        final = parse_url(envelope.url)
-        if final is None or not envelope.redirects:
-            raise StoreFailed(Code.SNAPSHOT_CORRUPT, "the record of a robots.txt names no request")
-        codings = ",".join(header_values(snapshot.headers, "content-encoding"))
-        last = envelope.redirects[-1]
-        return Streamed(
-            requested_url=envelope.source_id.partition("::")[2],
-            final=final,
-            hops=envelope.redirects,
-            status=envelope.status or 0,
-            reason="",
-            protocol=last.protocol,
-            headers=snapshot.headers,
-            raw_header=snapshot.http_block,
-            exception=last.exception,
-            response=_KeptResponse(snapshot),
-            decoder=BodyDecoder(codings or None, self._max_decoded_bytes),
-            earlier_bytes=wire_bytes - len(snapshot.body),
-        )
+
+def _answer(snapshot: Snapshot, wire_bytes: int, max_decoded_bytes: int) -> Streamed:
+    """A file as it came."""
+    envelope = snapshot.envelope
+    final = parse_url(envelope.url)
+    if final is None or not envelope.redirects:
+        raise StoreFailed(Code.SNAPSHOT_CORRUPT, "the record of a robots.txt names no request")
+    codings = ",".join(header_values(snapshot.headers, "content-encoding"))
+    last = envelope.redirects[-1]
+    return Streamed(
+        requested_url=envelope.source_id.partition("::")[2],
+        final=final,
+        hops=envelope.redirects,
+        status=envelope.status or 0,
+        reason="",
+        protocol=last.protocol,
+        headers=snapshot.headers,
+        raw_header=snapshot.http_block,
+        exception=last.exception,
+        response=_KeptResponse(snapshot),
+        decoder=BodyDecoder(codings or None, max_decoded_bytes),
+        earlier_bytes=wire_bytes - len(snapshot.body),
+    )
 
 
 class _KeptResponse:
@@ -95,9 +112,9 @@ class _KeptResponse:
         self.received_bytes = len(snapshot.body)
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body, in one piece."""
-        if self._body:
-            yield self._body
+        """The body, in pieces so small that none unpacks to more than a reader may give up at."""
+        for start in range(0, len(self._body), _PIECE_BYTES):
+            yield self._body[start : start + _PIECE_BYTES]
 
     async def read(self) -> bytes:
         """The body."""

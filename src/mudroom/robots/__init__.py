@@ -8,12 +8,16 @@ from mudroom.robots.rules import (
     RobotsVerdict,
     parse_robots,
 )
+from mudroom.robots.tags import AGENT_TOKEN, forbids_following, is_robots_name
 
 __all__ = [
+    "AGENT_TOKEN",
     "ALLOW_ALL",
     "MAX_BODY_BYTES",
     "MAX_CRAWL_DELAY_SECONDS",
     "RobotsRules",
     "RobotsVerdict",
+    "forbids_following",
+    "is_robots_name",
     "parse_robots",
 ]

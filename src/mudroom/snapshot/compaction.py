@@ -52,6 +52,7 @@ def reclaim(folder: ArchiveFolder, options: SnapshotOptions) -> Reclaimed:
     reclaimed = Reclaimed()
     compaction = _Compaction(folder, options, reclaimed)
     segments = [row for row in folder.index.segments().values() if row.dead_bytes]
+    _forget_removed(folder)
     try:
         for row in sorted(segments, key=lambda one: one.end - one.dead_bytes):
             if row.is_damaged:
@@ -62,6 +63,13 @@ def reclaim(folder: ArchiveFolder, options: SnapshotOptions) -> Reclaimed:
         compaction.close()
     reclaimed.freed_bytes = max(0, reclaimed.freed_bytes)
     return reclaimed
+
+
+def _forget_removed(folder: ArchiveFolder) -> None:
+    """Forget the segments whose file is gone and in which no record lies; a kill came between the two."""
+    known = folder.index.segments()
+    for name in set(known).difference(folder.segment_names()):
+        folder.index.drop_empty(name)
 
 
 def report_of(tally: PruneTally, reclaimed: Reclaimed, *, is_dry_run: bool = False) -> PruneReport:
@@ -115,10 +123,15 @@ class _Compaction:
         if target is not None:
             self._folder.release(target)
 
+    def _begin(self) -> OpenSegment:
+        self._target = self._folder.new_segment()
+        self._reclaimed.freed_bytes -= self._target.file.end
+        return self._target
+
     def _move_all(self, file: SegmentFile, row: SegmentRow) -> None:
         old_id = derive_record_id("warcinfo", row.name)
         for span in self._folder.index.rows_of_segment(row.id):
-            target = self._target = self._target or self._folder.new_segment()
+            target = self._target or self._begin()
             data = move_span(
                 os.pread(file.descriptor, span.length, span.offset),
                 max_content_bytes=span.content_bytes + HEADER_ROOM_BYTES,

@@ -125,17 +125,38 @@ class ArchiveFolder:
     def recover(self) -> None:
         """Index what dead writers left unindexed. What live writers hold is left to them."""
         known = self.index.segments()
-        for name in self.segment_names():
-            row = known.get(name)
-            if row is None or not row.is_sealed:
-                segment = self._take_up(name, row)
-                if segment is not None:
-                    segment.file.close()
-        self._drop_orphans()
+        open_names = [
+            name
+            for name in self.segment_names()
+            if (row := known.get(name)) is None or not (row.is_sealed or self._is_settled(row))
+        ]
+        if not open_names:
+            return
+        held: list[SegmentFile] = []
+        try:
+            # One transaction, and every lock until it is committed: a revisit and its original may come back
+            # from two segments, and nobody may see, or judge, the one without the other.
+            with self.index.transaction(is_synced=True):
+                for name in open_names:
+                    segment = self._take_up(name)
+                    if segment is not None:
+                        held.append(segment.file)
+                self._delete_orphans()
+        finally:
+            for file in held:
+                file.close()
 
-    def _drop_orphans(self) -> None:
+    def _is_settled(self, row: SegmentRow) -> bool:
+        """Whether the file ends where the index says and nobody has reserved more: then there is nothing to do."""
+        try:
+            facts = self._stat(row.name)
+        except FileNotFoundError:
+            return True  # a prune has removed it
+        return stat.S_ISREG(facts.st_mode) and facts.st_size == row.end == row.reserved
+
+    def _delete_orphans(self) -> None:
         if self._has_new_revisits:
-            self.index.drop_orphans()
+            self.index.delete_orphans()
             self._has_new_revisits = False
 
     def hold_segment(self, name: str) -> SegmentFile | None:
@@ -146,12 +167,15 @@ class ArchiveFolder:
         file = lock_segment(self.descriptor, name, self._disk, is_new=False)
         if file is None:
             return None
-        is_kept = False
+        is_sound = is_kept = False
         try:
-            row = self.index.segments().get(name)
-            if row is not None and not row.is_damaged:
-                is_kept = self._put_right(file, row.id, row)
-                self.index.settle(row.id, end=file.end, is_sealed=row.is_sealed, is_damaged=not is_kept)
+            with self.index.transaction():
+                row = self.index.segment(name)
+                if row is not None and not row.is_damaged:
+                    is_sound = self._put_right(file, row.id, row)
+                    self._delete_orphans()
+                    self.index.settle(row.id, end=file.end, is_sealed=row.is_sealed, is_damaged=not is_sound)
+            is_kept = is_sound
         finally:
             if not is_kept:
                 file.close()
@@ -163,12 +187,23 @@ class ArchiveFolder:
         for name in self.segment_names():
             row = known.get(name)
             if row is None or not row.is_sealed:
-                segment = self._take_up(name, row)
+                segment = self._take_alone(name)
                 if segment is not None:
-                    self._drop_orphans()
                     return segment
-        self._drop_orphans()
         return self._new_segment()
+
+    def _take_alone(self, name: str) -> OpenSegment | None:
+        segment: OpenSegment | None = None
+        is_committed = False
+        try:
+            with self.index.transaction(is_synced=True):
+                segment = self._take_up(name)
+                self._delete_orphans()
+            is_committed = True
+        finally:
+            if segment is not None and not is_committed:
+                segment.file.close()
+        return segment
 
     def lock_all(self) -> list[SegmentFile]:
         """Every segment under our lock, oldest first.
@@ -231,13 +266,19 @@ class ArchiveFolder:
         finally:
             segment.file.close()
 
-    def _take_up(self, name: str, row: SegmentRow | None) -> OpenSegment | None:
-        """The segment under our lock, put right; None when it is held, damaged, full or empty."""
-        file = lock_segment(self.descriptor, name, self._disk, is_new=False)
+    def _take_up(self, name: str) -> OpenSegment | None:
+        """The segment under our lock, put right; None when it is held, gone, damaged, full or empty."""
+        try:
+            file = lock_segment(self.descriptor, name, self._disk, is_new=False)
+        except FileNotFoundError:
+            return None  # a prune has removed it since we saw its name
         if file is None:
             return None
         is_kept = False
         try:
+            row = self.index.segment(name)  # as it is now that nobody else can change it
+            if row is not None and row.is_sealed:
+                return None
             if file.end == 0 and (row is None or row.end == 0):
                 # A writer died between the file and its first record.
                 os.unlink(name, dir_fd=self.descriptor)

@@ -26,6 +26,9 @@ _SPAN = (
 )
 
 
+_SEGMENTS = "SELECT id, name, end, reserved, is_sealed, is_damaged, dead FROM segments"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentRow:
     """What the index knows of a segment."""
@@ -105,7 +108,14 @@ class Index:
 
     @contextmanager
     def transaction(self, *, is_synced: bool = False) -> Iterator[sqlite3.Connection]:
-        """All of it or nothing; synced, it is on the disk itself when this returns."""
+        """All of it or nothing; synced, it is on the disk itself when this returns.
+
+        Within another transaction it is part of that one.
+        """
+        is_inner = self._db.in_transaction
+        if is_inner:
+            yield self._db
+            return
         if is_synced:
             self._db.execute("PRAGMA synchronous = FULL")
         try:
@@ -121,19 +131,12 @@ class Index:
 
     def segments(self) -> dict[str, SegmentRow]:
         """All segments by name."""
-        rows = self._db.execute("SELECT id, name, end, reserved, is_sealed, is_damaged, dead FROM segments")
-        return {
-            name: SegmentRow(
-                id=key,
-                name=name,
-                end=end,
-                reserved=reserved,
-                is_sealed=bool(is_sealed),
-                is_damaged=bool(is_damaged),
-                dead_bytes=dead,
-            )
-            for key, name, end, reserved, is_sealed, is_damaged, dead in rows
-        }
+        return {row.name: row for row in map(_segment_row, self._db.execute(_SEGMENTS))}
+
+    def segment(self, name: str) -> SegmentRow | None:
+        """One segment."""
+        row = self._db.execute(f"{_SEGMENTS} WHERE name = ?", (name,)).fetchone()
+        return None if row is None else _segment_row(row)
 
     def add_segment(self, name: str) -> int:
         """The id of a segment, new or known. Synced: a segment with records is never unknown to its index."""
@@ -287,19 +290,14 @@ class Index:
         """What lies in a segment, in order."""
         return self._all("WHERE segment = ? ORDER BY offset", segment)
 
-    def drop_orphans(self) -> int:
-        """Forget the revisits whose original is gone, and how many they were.
+    def delete_orphans(self) -> None:
+        """Within a transaction: forget the revisits whose original is gone.
 
-        A prune keeps what a kept revisit needs: where no segment is damaged, such a one was pruned itself
-        and came back with the bytes of a segment that could not be rewritten then.
+        A prune keeps what a kept revisit needs: where no segment is damaged, such a one was pruned itself, or
+        never acknowledged, and came back with the bytes of a segment that was put right.
         """
-        with self.transaction():
-            return self.delete_orphans()
-
-    def delete_orphans(self) -> int:
-        """Within a transaction: as `drop_orphans`."""
         if self._db.execute("SELECT 1 FROM segments WHERE is_damaged LIMIT 1").fetchone():
-            return 0
+            return
         gone = self._db.execute(
             "DELETE FROM snapshots WHERE original IS NOT NULL AND NOT EXISTS (SELECT 1 FROM snapshots"
             " AS held WHERE held.record = snapshots.original) RETURNING source, segment, length"
@@ -307,7 +305,6 @@ class Index:
         for source, segment, length in gone:
             self._db.execute("UPDATE sources SET record_count = record_count - 1 WHERE source = ?", (source,))
             self._db.execute("UPDATE segments SET dead = dead + ? WHERE id = ?", (length, segment))
-        return len(gone)
 
     def run_ids(self) -> list[str]:
         """The runs that any record is of."""
@@ -359,6 +356,19 @@ def _count_up(db: sqlite3.Connection, source: bytes) -> int:
         (source,),
     ).fetchall()
     return int(rows[0][0])
+
+
+def _segment_row(row: Any) -> SegmentRow:
+    key, name, end, reserved, is_sealed, is_damaged, dead = row
+    return SegmentRow(
+        id=key,
+        name=name,
+        end=end,
+        reserved=reserved,
+        is_sealed=bool(is_sealed),
+        is_damaged=bool(is_damaged),
+        dead_bytes=dead,
+    )
 
 
 def _span_row(row: Any) -> SpanRow:

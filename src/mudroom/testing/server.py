@@ -53,13 +53,20 @@ class SiteServer:
     """A running site: routes in, requests and counters out.
 
     With `tls` (see `Authority.server_context`) a second, encrypted listener serves the same routes; with
-    `ipv6` the same ports are open on ::1 too.
+    `ipv6` the same ports are open on ::1 too; `addresses` are those of 127.0.0.0/8 that are listened on, each
+    a host of its own.
     """
 
-    def __init__(self, *routes: Route, tls: ssl.SSLContext | None = None, ipv6: bool = False) -> None:
+    def __init__(
+        self,
+        *routes: Route,
+        tls: ssl.SSLContext | None = None,
+        ipv6: bool = False,
+        addresses: tuple[str, ...] = ("127.0.0.1",),
+    ) -> None:
         self._routes: dict[tuple[str | None, str], list[Route]] = {}
         self._tls = tls
-        self._addresses = ("127.0.0.1", "::1") if ipv6 else ("127.0.0.1",)
+        self._addresses = (*addresses, "::1") if ipv6 else addresses
         self._listeners: list[asyncio.Server] = []
         self._connections: dict[_Speaker, asyncio.Task[None]] = {}
         self._server_names: WeakKeyDictionary[ssl.SSLObject, str] = WeakKeyDictionary()

@@ -26,8 +26,8 @@ class PaperAnswer:
     protocol: str = "HTTP/1.1"
     content_type: str | None = "text/html; charset=utf-8"
     headers: tuple[tuple[str, str], ...] = ()
-    body: bytes | tuple[bytes, ...] = b""
-    """The body as it stands on the wire; a tuple gives its chunks."""
+    body: bytes | tuple[bytes | asyncio.Event, ...] = b""
+    """The body as it stands on the wire; a tuple gives its chunks, and events that are waited for between them."""
     gate: asyncio.Event | None = None
     """Waited for before the headers are there."""
     body_gate: asyncio.Event | None = None
@@ -113,6 +113,9 @@ class _PaperResponse:
             await self._answer.body_gate.wait()
         body = self._answer.body
         for chunk in body if isinstance(body, tuple) else (body,):
+            if isinstance(chunk, asyncio.Event):
+                await chunk.wait()
+                continue
             self.received_bytes += len(chunk)
             if self.received_bytes > self._max_body_bytes:
                 raise ContentRefused(Code.BODY_TOO_LARGE, f"{self._host} sent more than the limit (scripted)")

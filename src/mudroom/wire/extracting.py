@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 
-from mudroom.model import ExtractedDocument, Link, View, WarningCode
+from mudroom.model import ExtractedDocument, Link, LinkRelation, View, WarningCode
 from mudroom.wire.codec import PayloadReader, PayloadWriter
 from mudroom.wire.columns import put_numbers, put_security_text, take_numbers, take_security_text
 from mudroom.wire.frame import refuse
@@ -27,6 +27,12 @@ _WARNINGS = tuple(WarningCode)
 _WARNING_NUMBERS = {code: number for number, code in enumerate(_WARNINGS)}
 _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,99}/[a-z0-9][a-z0-9!#$&^_.+-]{0,99}", re.ASCII)
 _CHARSET = re.compile(r"[a-z0-9][a-z0-9:_.+-]{0,39}|", re.ASCII)
+_LINK_FLAGS = {
+    (relation, is_nofollow): 2 * number + is_nofollow
+    for number, relation in enumerate(LinkRelation)
+    for is_nofollow in (False, True)
+}
+_LINKS = {flag: (is_nofollow, relation) for (relation, is_nofollow), flag in _LINK_FLAGS.items()}
 _MAX_NAME_BYTES = 64 * 1024
 _MAX_LIMITS = 64
 _MAX_U32 = 2**32 - 1
@@ -168,7 +174,7 @@ def _put_links(writer: PayloadWriter, links: tuple[Link, ...]) -> None:
     hrefs = [link.untrusted_href for link in links]
     writer.put_u32(len(links))
     put_numbers(writer, [len(href) for href in hrefs])
-    writer.put_raw(bytes(link.is_nofollow for link in links))
+    writer.put_raw(bytes(_LINK_FLAGS[link.relation, link.is_nofollow] for link in links))
     writer.put_text("".join(hrefs))
 
 
@@ -178,10 +184,12 @@ def _take_links(reader: PayloadReader, limits: AnswerLimits) -> tuple[Link, ...]
     lengths = take_numbers(reader, count)
     flags = reader.take_raw(count)
     text = reader.take_text(limits.max_links_bytes)
-    if flags.translate(None, b"\x00\x01") or sum(lengths) != len(text):
+    if flags.translate(None, bytes(_LINKS)) or sum(lengths) != len(text):
         raise refuse("links that do not fill their text")
     if max(lengths, default=0) > limits.max_url_bytes:
         raise refuse("a link longer than is read")
     ends = tuple(accumulate(lengths))
     hrefs = (text[start:end] for start, end in zip((0, *ends), ends, strict=False))
-    return tuple(map(Link, hrefs, map(bool, flags)))
+    if not any(flags):
+        return tuple(map(Link, hrefs))
+    return tuple(Link(href, *_LINKS[flag]) for href, flag in zip(hrefs, flags, strict=True))
