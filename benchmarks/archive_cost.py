@@ -1,10 +1,12 @@
-"""What does it cost to keep a page: in the archive, against bare fastwarc and warcio, and in the corpus?
+"""What does it cost to keep a page and to read it back: in the archive, against bare fastwarc and warcio?
 
-Prints CPU milliseconds a page and pages a second, each writer in the same run on the same pages. The peers
-write the response record alone, without envelope, index or sync; "their" record with our compression shows
-what the record itself costs.
+Prints CPU milliseconds a page, pages and megabytes of body a second, and bytes kept a page, each writer and
+reader in the same run on the same pages. The peers write the response record alone, without envelope, index
+or sync, and read it from start to end, with and without checking its digest; "their" record with our
+compression shows what the record itself costs. Then `latest` of a source with many records, and what it
+opens; a run that repeats its pages; a prune.
 
-    python benchmarks/archive_cost.py [--pages 1000] [--page-bytes 22000] [--html FOLDER]
+    python benchmarks/archive_cost.py [--pages 1000] [--page-bytes 22000] [--html FOLDER] [--history 10000]
 """
 
 from __future__ import annotations
@@ -13,22 +15,33 @@ import argparse
 import asyncio
 import io
 import random
+import sys
 import tempfile
 import time
 import zlib
 from collections.abc import Callable
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from fastwarc.warc import ArchiveIterator as FastIterator
 from fastwarc.warc import WarcRecord, WarcRecordType
 from isal import isal_zlib
+from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from mudroom.corpus import FailedRecord, FileCorpus, RunVersions
 from mudroom.errors import Code
 from mudroom.model import CrawlState, Hop, RunKind
-from mudroom.snapshot import FileSnapshotStore, SnapshotInput, SnapshotOptions, SourceKind
+from mudroom.snapshot import (
+    ArchivedRecord,
+    FileSnapshotStore,
+    PruneRule,
+    SnapshotInput,
+    SnapshotOptions,
+    SourceKind,
+)
 
 _RAW = (
     b"HTTP/1.1 200 OK\r\nServer: nginx\r\nDate: Mon, 30 Nov 2026 12:00:00 GMT\r\n"
@@ -83,13 +96,16 @@ class Row:
         self.cpu = time.process_time()
         self.wall = time.perf_counter()
 
-    def show(self, name: str, pages: int, size: int) -> None:
+    def show(self, name: str, pages: int, size: int, body_bytes: int = 0) -> None:
         """Print it."""
         cpu, wall = time.process_time() - self.cpu, time.perf_counter() - self.wall
-        print(f"{name:44}{cpu / pages * 1e3:9.3f}{pages / wall:11.0f}{size / pages:12.0f}")
+        rate = f"{body_bytes / wall / 1e6:10.0f}" if body_bytes else f"{'':10}"
+        print(f"{name:44}{cpu / pages * 1e3:9.3f}{pages / wall:11.0f}{rate}{size / pages:12.0f}")
 
 
-def _fastwarc(bodies: list[bytes], pages: int, pack: Callable[[bytes], bytes]) -> int:
+def _fastwarc(
+    bodies: list[bytes], pages: int, pack: Callable[[bytes], bytes], kept: list[bytes] | None = None
+) -> int:
     size = 0
     for number in range(pages):
         record = WarcRecord()
@@ -101,12 +117,28 @@ def _fastwarc(bodies: list[bytes], pages: int, pack: Callable[[bytes], bytes]) -
         record.set_bytes_content(_RAW + bodies[number % len(bodies)])
         stream = io.BytesIO()
         record.write(stream, checksum_data=True)
-        size += len(pack(stream.getvalue()))
+        packed = pack(stream.getvalue())
+        size += len(packed)
+        if kept is not None:
+            kept.append(packed)
     return size
 
 
-def _warcio(bodies: list[bytes], pages: int) -> int:
-    stream = io.BytesIO()
+def _read_fastwarc(data: bytes, *, is_checked: bool) -> int:
+    records = 0
+    for record in FastIterator(io.BytesIO(data), parse_http=not is_checked):
+        records += record.verify_block_digest() if is_checked else len(record.reader.read()) > 0
+    return records
+
+
+def _read_warcio(data: bytes, *, is_checked: bool) -> int:
+    records = 0
+    for record in ArchiveIterator(io.BytesIO(data), check_digests="raise" if is_checked else False):
+        records += len(record.content_stream().read()) > 0
+    return records
+
+
+def _warcio(bodies: list[bytes], pages: int, stream: io.BytesIO) -> int:
     writer = WARCWriter(stream, gzip=True)
     for number in range(pages):
         record = writer.create_warc_record(
@@ -147,19 +179,79 @@ async def _archive(
     refs: list[str] = []
 
     async def put(number: int) -> None:
+        body = bodies[number % len(bodies)]
+        # A run of its own for each round of the pages: the same body again in one run is not kept again.
+        run_id = f"crawl_01KD{number // len(bodies):022}"
         async with gate:
-            refs.append((await store.put(_snapshot(number, bodies[number % len(bodies)]))).source_ref)
+            refs.append((await store.put(replace(_snapshot(number, body), run_id=run_id))).source_ref)
 
+    body_bytes = sum(len(bodies[number % len(bodies)]) for number in range(pages))
     row = Row()
     await asyncio.gather(*(put(number) for number in range(pages)))
     size = _size_of(folder, "*.warc.gz")
     synced = "synced" if options.is_synced else "not synced"
-    row.show(f"mudroom put, {at_once} at once, {synced}, level {options.gzip_level}", pages, size)
+    row.show(f"mudroom put, {at_once} at once, {synced}, level {options.gzip_level}", pages, size, body_bytes)
     if at_once == 16 and options.is_synced:
         row = Row()
         for ref in refs:
             await store.get(ref)
-        row.show("mudroom get, every digest checked", pages, 0)
+        row.show("mudroom get, every digest checked", pages, 0, body_bytes)
+        row = Row()
+        async for record in store.iterate_all():
+            assert isinstance(record, ArchivedRecord)
+        row.show("mudroom iterate, every digest checked", pages, 0, body_bytes)
+        row = Row()
+        await store.prune(PruneRule())
+        row.show("mudroom prune that finds nothing", pages, 0)
+    await store.aclose()
+
+
+async def _history(folder: Path, records: int) -> None:
+    """Many records of one source; what `latest` costs and opens, and a prune of all but one."""
+    store = FileSnapshotStore(folder, SnapshotOptions(is_synced=False))
+    row = Row()
+    moment = datetime(2026, 11, 30, 12, 0, 0, 0, UTC)
+    await asyncio.gather(
+        *(
+            store.put(replace(_snapshot(0, b"%d" % n), fetched_at=moment + timedelta(seconds=n)))
+            for n in range(records)
+        )
+    )
+    row.show(f"mudroom put, one source, {records} records", records, _size_of(folder, "*.warc.gz"))
+    source_id = "page::https://example.org/page/0"
+    await store.latest(source_id)
+    opened: list[str] = []
+    watching = [True]
+    sys.addaudithook(
+        lambda event, arguments: (
+            opened.append(str(arguments[0])) if event == "open" and watching else None  # type: ignore[func-returns-value]
+        )
+    )
+    row = Row()
+    for _ in range(200):
+        await store.latest(source_id)
+    watching.clear()
+    row.show(f"mudroom latest of them, {len(opened) / 200:.0f} opened each", 200, 0)
+    row = Row()
+    for _ in range(5):
+        await store.read_verified_head(source_id)
+    row.show("mudroom verified head of them", 5, 0)
+    row = Row()
+    report = await store.prune(PruneRule(keep_last=records // 2))
+    row.show(f"mudroom prune, {report.removed} removed and as many moved", records, 0)
+    await store.aclose()
+
+
+async def _repeats(folder: Path, bodies: list[bytes], pages: int) -> None:
+    """One run that meets each page many times, under another URL each time."""
+    store = FileSnapshotStore(folder, SnapshotOptions(is_synced=False))
+    row = Row()
+    stored = await asyncio.gather(*(store.put(_snapshot(n, bodies[n % len(bodies)])) for n in range(pages)))
+    row.show("mudroom put, bodies repeated in the run", pages, _size_of(folder, "*.warc.gz"))
+    row = Row()
+    for one in stored:
+        await store.get(one.source_ref)
+    row.show("mudroom get of them, two records each", pages, 0)
     await store.aclose()
 
 
@@ -190,18 +282,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--pages", type=int, default=1000)
     parser.add_argument("--page-bytes", type=int, default=22_000)
+    parser.add_argument("--history", type=int, default=10_000, help="records of one source")
     parser.add_argument("--html", help="a folder of HTML files to take pages from")
     options = parser.parse_args()
     bodies = _pages(options)
     mean = sum(map(len, bodies)) / len(bodies)
-    print(f"{options.pages} pages of {mean:.0f} bytes\n{'':44}{'CPU ms':>9}{'pages/s':>11}{'bytes/page':>12}")
+    print(
+        f"{options.pages} pages of {mean:.0f} bytes\n{'':44}{'CPU ms':>9}{'pages/s':>11}{'MB/s':>10}{'bytes/page':>12}"
+    )
     for name, pack in [("zlib 1", _zlib(1)), ("zlib 3", _zlib(3)), ("zlib 6", _zlib(6))] + [
         (f"isal {level}", _isal(level)) for level in (0, 1, 2, 3)
     ]:
         row = Row()
         row.show(f"fastwarc, {name}", options.pages, _fastwarc(bodies, options.pages, pack))
+    body_bytes = sum(len(bodies[number % len(bodies)]) for number in range(options.pages))
+    stream = io.BytesIO()
     row = Row()
-    row.show("warcio, zlib 9", options.pages, _warcio(bodies, options.pages))
+    row.show("warcio, zlib 9", options.pages, _warcio(bodies, options.pages, stream), body_bytes)
+    kept: list[bytes] = []
+    _fastwarc(bodies, options.pages, _isal(2), kept)
+    for is_checked in (False, True):
+        digests = "digests checked" if is_checked else "digests not checked"
+        row = Row()
+        _read_fastwarc(b"".join(kept), is_checked=is_checked)
+        row.show(f"fastwarc reads, {digests}", options.pages, 0, body_bytes)
+        row = Row()
+        _read_warcio(stream.getvalue(), is_checked=is_checked)
+        row.show(f"warcio reads, {digests}", options.pages, 0, body_bytes)
     with tempfile.TemporaryDirectory() as scratch:
         for at_once in (1, 8, 16):
             folder = Path(scratch) / f"archive-{at_once}"
@@ -210,6 +317,8 @@ def main() -> None:
             folder = Path(scratch) / f"archive-level-{level}"
             archive = SnapshotOptions(gzip_level=level, is_synced=False)
             asyncio.run(_archive(folder, bodies, options.pages, 16, archive))
+        asyncio.run(_repeats(Path(scratch) / "repeats", bodies, options.pages))
+        asyncio.run(_history(Path(scratch) / "history", options.history))
         asyncio.run(_corpus(Path(scratch) / "workspace", options.pages))
 
 

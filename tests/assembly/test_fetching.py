@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 import mudroom
-from mudroom.address import parse_url
+from mudroom.address import ParsedUrl, parse_url
 from mudroom.assembly import Network
 from mudroom.errors import Code, EgressRefused, InvalidConfig
 from mudroom.fetch import FetchEvent, FetchLabel, FetchObserver
@@ -136,6 +137,86 @@ async def test_a_host_hears_of_whatever_is_asked_and_of_its_end(
     assert heard[3:6] == ["Started", "Blocked", "Failed"]
     # The headers of the last one were under way when its caller gave up.
     assert [name for name in heard[6:] if name != "ResponseHeaders"] == ["Started", "Cancelled"]
+
+
+@pytest.mark.parametrize("do", [do_submit, do_fetch, do_stream])
+async def test_a_jar_keeps_cookies_however_is_asked(
+    site: SiteServer, settings: Settings, do: Callable[[mudroom.Fetcher, str], Awaitable[None]]
+) -> None:
+    site.add(Route(path="/in", status=303, headers=(("Location", "/"), ("Set-Cookie", "session=1"))))
+    async with mudroom.Fetcher(settings, mudroom.JarContext(mudroom.CookieJar())) as fetcher:
+        for path in ("/", "/in", "/"):
+            await do(fetcher, site.url(path))
+    assert [request.header("cookie") for request in site.requests] == [None, None, "session=1", "session=1"]
+
+
+async def test_a_url_that_the_host_refuses_is_not_asked_for(settings: Settings, site: SiteServer) -> None:
+    class Nowhere(mudroom.NullContext):
+        def is_url_allowed(self, url: ParsedUrl) -> bool:
+            return url.path == "/"
+
+    async with mudroom.Fetcher(settings, Nowhere()) as fetcher:
+        await do_submit(fetcher, site.url("/"))
+        for do in (do_submit, do_fetch, do_stream):
+            with pytest.raises(EgressRefused) as caught:
+                await do(fetcher, site.url("/slow"))
+            assert caught.value.code is Code.POLICY_VIOLATION
+    assert site.hit_count("/slow") == 0
+
+
+class Stuck(Ledger):
+    """Hears its first event until the gate is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = threading.Event()
+
+    def on_event(self, event: FetchEvent) -> None:
+        self.gate.wait()
+        super().on_event(event)
+
+
+async def test_an_observer_that_stands_still_holds_up_no_request(
+    site: SiteServer, settings: Settings
+) -> None:
+    stuck = Stuck()
+    async with mudroom.Fetcher(settings, stuck) as fetcher:
+        for _ in range(20):
+            assert (await fetcher.submit(site.url("/"))).body == b"hello"
+        assert stuck.heard == []
+        stuck.gate.set()
+    assert stuck.heard.count("Finished") == 20
+
+
+class Faulty(Ledger):
+    """Fails in all that it is told and asked but one."""
+
+    def __init__(self, *, filters: bool) -> None:
+        super().__init__()
+        self._filters = filters
+
+    def on_event(self, event: FetchEvent) -> None:
+        raise ValueError("never mind")
+
+    def cookies_for(self, url: ParsedUrl, partition: str) -> str:
+        raise ValueError("never mind")
+
+    def is_url_allowed(self, url: ParsedUrl) -> bool:
+        if self._filters:
+            raise ValueError("never mind")
+        return True
+
+
+async def test_a_host_that_raises_costs_no_request_and_its_filter_says_no(
+    site: SiteServer, settings: Settings
+) -> None:
+    async with mudroom.Fetcher(settings, Faulty(filters=False)) as fetcher:
+        assert (await fetcher.submit(site.url("/"))).body == b"hello"
+    hits = site.hit_count("/")
+    async with mudroom.Fetcher(settings, Faulty(filters=True)) as fetcher:
+        with pytest.raises(EgressRefused) as caught:
+            await fetcher.submit(site.url("/"))
+    assert (caught.value.code, site.hit_count("/")) == (Code.POLICY_VIOLATION, hits)
 
 
 async def test_without_settings_those_of_the_user_are_read(

@@ -2,12 +2,14 @@
 
 import asyncio
 import io
+import json
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from ipaddress import ip_interface, ip_network
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from mudroom.intake import Blocked, Failed, Guests, Quarantined, Stored
 from mudroom.model import CrawlState, Initiator, View
 from mudroom.screen import PolicyOptions, WarnHandling
 from mudroom.settings import Settings, load_settings
+from mudroom.testing.authority import Authority
 from mudroom.testing.resolvers import ScriptedResolver
 from mudroom.testing.routes import Route
 from mudroom.testing.server import SiteServer
@@ -38,6 +41,10 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 def reach(settings: Settings, site: SiteServer) -> Settings:
     origins = (AllowedOrigin.parse(site.origin),)
     return replace(settings, egress=replace(settings.egress, allow_origins=origins))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_bytes()))
 
 
 def own_threads() -> set[str]:
@@ -201,3 +208,43 @@ async def test_the_fetcher_alone_needs_no_guest_and_no_workspace(settings: Setti
         with pytest.raises(ContentRefused):
             await fetcher.fetch(limited)
     assert not settings.workspace.exists()
+
+
+async def test_a_host_that_asked_for_https_is_known_in_the_next_run_and_the_upgrade_is_on_record(
+    settings: Settings, authority: Authority, ca_file: Path
+) -> None:
+    hsts = ("Strict-Transport-Security", "max-age=600")
+    tls = authority.server_context("site.test")
+    async with SiteServer(Route(path="/*", body=PAGE, headers=(hsts,)), tls=tls) as site:
+        egress = replace(
+            settings.egress,
+            ports=frozenset({80, 443, site.tls_port}),
+            allow_networks=(ip_network("127.0.0.0/8"),),
+            ca_file=str(ca_file),
+            ca_hosts=frozenset({"site.test"}),
+        )
+        settings = replace(settings, egress=egress)
+        network = Network(resolver=ScriptedResolver({"site.test": "127.0.0.1"}))
+        outcomes = []
+        for scheme in ("https", "http"):
+            async with open_house(settings, guests=UnjailedGuests(), network=network) as house:
+                outcome = await house.open_url(
+                    f"{scheme}://site.test:{site.tls_port}/{scheme}",
+                    initiator=Initiator.OPERATOR,
+                    scope=ExceptionScope.operator(),
+                )
+                assert isinstance(outcome, Stored)
+                outcomes.append(outcome)
+                snapshot = await house.archive.get(outcome.page.source_ref)
+        assert all(request.is_tls for request in site.requests)
+    upgraded = outcomes[-1].facts
+    assert [(hop.status, hop.protocol, hop.address) for hop in upgraded.hops] == [
+        (307, "HSTS", ""),
+        (200, "HTTP/1.1", "127.0.0.1"),
+    ]
+    assert snapshot.envelope.redirects == upgraded.hops
+    run = settings.workspace / "runs" / upgraded.run_id
+    assert [hop["protocol"] for hop in read_json(run / "metadata/000001.json")["hops"]] == [
+        "HSTS",
+        "HTTP/1.1",
+    ]

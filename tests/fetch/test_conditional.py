@@ -6,15 +6,12 @@ import pytest
 from mudroom.address import EgressPolicy, ExceptionScope
 from mudroom.errors import Code, FetchFailed
 from mudroom.fetch import (
-    ContentRange,
     Fetcher,
     FetchOptions,
     FetchRequest,
     Validators,
     check_not_modified,
-    check_part,
     condition_headers,
-    range_headers,
     read_validators,
 )
 from mudroom.testing.clocks import FixedClock
@@ -28,7 +25,6 @@ Headers = tuple[tuple[str, str], ...]
 
 URL = "https://site.test/page"
 OLD = "Mon, 02 Nov 2026 10:00:00 GMT"
-LATER = "Mon, 02 Nov 2026 10:00:01 GMT"
 PROFILE: Headers = (("User-Agent", "mudroom"), ("Accept", "text/html"), ("Accept-Language", "en"))
 
 
@@ -83,23 +79,6 @@ def test_a_condition_names_all_that_is_known() -> None:
     assert condition_headers(both) == (("If-None-Match", 'W/"a"'), ("If-Modified-Since", OLD))
     assert condition_headers(read(("ETag", '"a"'))) == (("If-None-Match", '"a"'),)
     assert condition_headers(read(("Last-Modified", OLD))) == (("If-Modified-Since", OLD),)
-
-
-RANGES = [
-    ("a strong tag", (("ETag", '"a"'), ("Last-Modified", OLD)), '"a"'),
-    ("a weak tag", (("ETag", 'W/"a"'),), None),
-    ("a weak tag beside a strong date", (("ETag", 'W/"a"'), ("Last-Modified", OLD), ("Date", LATER)), None),
-    ("a date a second old", (("Last-Modified", OLD), ("Date", LATER)), OLD),
-    ("a date of the same second", (("Last-Modified", OLD), ("Date", OLD)), None),
-    ("a date of nobody knows when", (("Last-Modified", OLD),), None),
-    ("a date that is none", (("Last-Modified", OLD), ("Date", "Mon, 99 Nov 2026 10:00:01 GMT")), None),
-]
-
-
-@pytest.mark.parametrize(("headers", "strong"), [row[1:] for row in RANGES], ids=[row[0] for row in RANGES])
-def test_only_what_tells_two_bodies_apart_asks_for_the_rest(headers: Headers, strong: str | None) -> None:
-    expected = () if strong is None else (("Range", "bytes=7-"), ("If-Range", strong))
-    assert range_headers(read(*headers), 7) == expected
 
 
 # ---- what a 304 says, and to whom ----
@@ -171,43 +150,6 @@ def test_a_304_about_another_version_serves_nobody(etag: str, holds: bool) -> No
 def test_validators_hold_no_credential_and_none_at_all_leaves_no_digest() -> None:
     assert "secret" not in repr(read(("ETag", '"a"'), sent=(*PROFILE, TOKEN)))
     assert read(("ETag", '"a"')).credential_digest == ""
-
-
-# ---- parts ----
-
-
-@pytest.mark.parametrize(
-    ("value", "total", "part"),
-    [
-        ("bytes 5-9/10", None, ContentRange(first=5, last=9, total=10)),
-        ("bytes 5-9/10", 10, ContentRange(first=5, last=9, total=10)),
-        ("bytes 5-7/*", 10, ContentRange(first=5, last=7, total=None)),
-    ],
-)
-def test_a_part_says_which_it_is(value: str, total: int | None, part: ContentRange) -> None:
-    assert check_part((("Content-Range", value),), 5, total) == part
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        (),
-        ("bytes 4-9/10",),
-        ("bytes 6-9/10",),
-        ("bytes 5-4/10",),
-        ("bytes 5-10/10",),
-        ("bytes 5-9/11",),
-        ("bytes */10",),
-        ("items 5-9/10",),
-        ("bytes 5-9/10, bytes 0-1/10",),
-        ("bytes 5-9/10", "bytes 5-9/10"),
-        (f"bytes 5-{'9' * 5000}/*",),
-    ],
-)
-def test_a_part_that_was_not_asked_for_is_an_error(values: tuple[str, ...]) -> None:
-    with pytest.raises(FetchFailed) as caught:
-        check_part(tuple(("Content-Range", value) for value in values), 5, 10)
-    assert caught.value.code is Code.PROTOCOL_ERROR
 
 
 # ---- in a fetch ----

@@ -406,6 +406,19 @@ async def test_the_protocol_of_the_last_answer_decides_how_many_run(protocol: st
     await asyncio.gather(*tasks)
 
 
+async def test_a_refusal_by_http2_lets_nothing_start_although_the_origin_could_take_more() -> None:
+    running = Running(build())
+    first = running.slots.hold(A, "a.test", NORMAL)
+    await first.__aenter__()
+    tasks = running.start(A, 20)
+    await settle()
+    first.note_answer("HTTP/2", 429, (("Retry-After", "9"),))
+    await settle()
+    assert len(running.started) == 5
+    for task in tasks:
+        await give_up(task)
+
+
 async def test_nothing_is_remembered_of_a_hundred_thousand_origins_that_have_gone() -> None:
     slots = build()
     tracemalloc.start()

@@ -12,7 +12,17 @@ from mudroom.address import ExceptionScope
 from mudroom.corpus import RunWriter
 from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, GuestFailed, Reason, StoreFailed
 from mudroom.fetch import RedirectRule, RedirectScope
-from mudroom.intake import Blocked, Failed, FileRequest, Outcome, Quarantined, Stored, describe_outcome
+from mudroom.intake import (
+    Blocked,
+    Failed,
+    FileRequest,
+    Outcome,
+    PageFacts,
+    Quarantined,
+    Stored,
+    describe_outcome,
+)
+from mudroom.intake.outcome import classify_failure
 from mudroom.model import (
     Channel,
     CrawlState,
@@ -20,6 +30,7 @@ from mudroom.model import (
     ExposedForm,
     Finding,
     Hiding,
+    Hop,
     Initiator,
     Link,
     PageState,
@@ -151,6 +162,16 @@ async def test_a_crawl_refuses_another_host_before_its_name_is_resolved() -> Non
     assert isinstance(outcome, Blocked)
     assert outcome.code is Code.REDIRECT_CROSS_HOST
     assert house.resolver.lookups == ["site.example"]
+
+
+@pytest.mark.parametrize(("address", "kind"), [("", Failed), (PUBLIC, Blocked)])
+def test_a_refused_address_is_a_violation_behind_a_redirect_and_none_behind_an_upgrade(
+    address: str, kind: type
+) -> None:
+    hop = Hop(url="http://site.example/", address=address, status=307, protocol="HSTS")
+    facts = PageFacts(number=1, document_id="", run_id="", requested_url=SITE, hops=(hop,))
+    error = EgressRefused(Code.DENIED_ADDRESS, "site.example is inside")
+    assert type(classify_failure(error, facts)) is kind
 
 
 NETWORK_FAILURES = [

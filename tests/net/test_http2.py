@@ -243,7 +243,54 @@ async def test_what_a_stream_that_nobody_reads_holds_is_bounded(
         await anext(chunks)
         for _ in range(2000):
             await asyncio.sleep(0)
-        assert site.sent_bytes <= 21 << 20  # libcurl: a window of 10 MiB that is refilled once
+        assert site.sent_bytes <= 2 << 20  # a window of 1 MiB, and what the reader has taken and holds
+
+
+async def test_twenty_streams_that_nobody_reads_hold_a_window_each(
+    transport: CurlTransport, wire: Wire, ca_file: Path, h2_site: Start
+) -> None:
+    site = await h2_site(lambda peer, event: peer.answer(event.stream_id, bytes(10 << 20)))
+    request = wire(f"https://site.test:{site.port}/", ca_file=ca_file, max_body_bytes=1 << 30)
+    async with contextlib.AsyncExitStack() as stack:
+        for _ in range(20):
+            response = await stack.enter_async_context(transport.open(request))
+            await anext(response.chunks())
+        for _ in range(2000):
+            await asyncio.sleep(0)
+        assert site.connections == 1
+        assert site.sent_bytes <= 20 * (2 << 20)  # of 200 MiB
+
+
+async def test_a_reader_that_goes_on_is_not_held_back(
+    transport: CurlTransport, wire: Wire, ca_file: Path, h2_site: Start
+) -> None:
+    size = 12 << 20
+    site = await h2_site(lambda peer, event: peer.answer(event.stream_id, bytes(size)))
+    request = wire(
+        f"https://site.test:{site.port}/", ca_file=ca_file, max_body_bytes=1 << 30, total_timeout_seconds=6
+    )
+    async with transport.open(request) as response:
+        got = 0
+        async for chunk in response.chunks():
+            got += len(chunk)
+            await asyncio.sleep(0)
+        assert got == size
+
+
+async def test_a_body_that_is_read_whole_after_all_is_not_held_back(
+    transport: CurlTransport, wire: Wire, ca_file: Path, h2_site: Start
+) -> None:
+    size = 12 << 20
+    site = await h2_site(lambda peer, event: peer.answer(event.stream_id, bytes(size)))
+    for is_whole in (True, False):
+        request = wire(
+            f"https://site.test:{site.port}/",
+            ca_file=ca_file,
+            is_whole=is_whole,
+            max_body_bytes=1 << 30,
+            total_timeout_seconds=6,
+        )
+        assert len(await read(transport, request)) == size
 
 
 def raw(*frames: bytes) -> Act:

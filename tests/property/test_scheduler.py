@@ -20,8 +20,11 @@ OPTIONS = st.builds(
     host_delay_seconds=st.sampled_from((0.0, 0.0, 2.0)),
     max_host_pause_seconds=st.sampled_from((0.0, 8.0)),
 )
+SUBMIT = st.tuples(st.just("submit"), st.sampled_from(ORIGINS), st.sampled_from(Priority))
 STEP = st.one_of(
-    st.tuples(st.just("submit"), st.sampled_from(ORIGINS), st.sampled_from(Priority)),
+    SUBMIT,
+    SUBMIT,
+    SUBMIT,
     st.tuples(st.just("end"), st.integers(0, 50), st.none()),
     st.tuples(st.just("give up"), st.integers(0, 50), st.none()),
     st.tuples(st.just("raise"), st.integers(0, 50), st.sampled_from(Priority)),
@@ -91,19 +94,18 @@ class Model:
         assert all(slot.turn is None for slot in running)
         assert self.slots.origins == len({slot.origin_name for slot in self.live})
         per_origin = Counter(slot.origin_name for slot in running)
-        highest = max(self.options.origin_slots, self.options.http2_origin_slots)
-        assert all(count <= highest for count in per_origin.values())
         for slot in running:
-            self.check_start(slot)
+            self.check_start(slot, per_origin[slot.origin_name])
         for slot in waiting:
             self.check_wait(slot, per_origin[slot.origin_name])
         assert len(self.clock.timers) <= 1
 
-    def check_start(self, slot: Any) -> None:
+    def check_start(self, slot: Any, running_there: int) -> None:
         """A start was not before its host's pause had ended, nor too soon after the one before."""
         if any(slot is known for known in self.started):
             return
         self.started.append(slot)
+        assert running_there <= self.slots._origins[slot.origin_name].limit
         now, delay = self.clock.monotonic(), self.options.host_delay_seconds
         assert now >= self.may_run.get(slot.host, 0.0)
         assert now >= self.last_start.get(slot.host, 0.0) + delay
@@ -117,7 +119,7 @@ class Model:
 
 
 @settings(max_examples=300, deadline=None)
-@given(options=OPTIONS, steps=st.lists(STEP, max_size=80))
+@given(options=OPTIONS, steps=st.lists(STEP, min_size=10, max_size=100))
 def test_limits_hold_no_slot_is_lost_and_who_waits_has_a_reason(
     options: SchedulerOptions, steps: list[tuple[str, Any, Any]]
 ) -> None:

@@ -2,16 +2,18 @@ from __future__ import annotations
 
 import io
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mudroom.errors import MudroomError
+from mudroom.errors import MudroomError, NotFound
 from mudroom.model import Hop
 from mudroom.snapshot import SnapshotInput, SourceKind, parse_source_ref, prepare_snapshot
 from mudroom.snapshot.envelope import decode_envelope
-from mudroom.snapshot.records import encode_span, read_span, verify_span
+from mudroom.snapshot.records import Original, encode_span, read_span, verify_span
 from mudroom.warc import Damage, build_http_block, derive_record_id, iterate, parse_record, read_record
 
 _OWNER = derive_record_id("warcinfo", "x")
@@ -101,3 +103,62 @@ def test_any_header_gives_one_block_that_ends_once(
     assert block.startswith((b"HTTP/1.1 %d" % status, b"HTTP/1.0 %d" % status))
     assert block.index(b"\r\n\r\n") == len(block) - 4
     assert b"\ntransfer-encoding" not in block.lower()
+
+
+_REFS = _SNAPSHOTS.map(lambda snapshot: prepare_snapshot(snapshot).source_ref)
+
+
+@given(
+    _REFS,
+    st.integers(0, 1 << 16),
+    st.text(max_size=3) | st.sampled_from(["%", "&", "=", "+", "%41", "\u0661"]),
+)
+@settings(max_examples=400, deadline=None)
+def test_a_reference_that_almost_parses_is_invalid_or_another_canonical_one(
+    ref: str, at: int, put_there: str
+) -> None:
+    at %= len(ref) + 1
+    for changed in (ref[:at] + put_there + ref[at:], ref[:at] + put_there + ref[at + 1 :], ref[:at]):
+        with suppress(NotFound):
+            assert str(parse_source_ref(changed)) == changed
+
+
+@given(_REFS, st.permutations(["url", "sha256", "fetched_at", "record"]), st.booleans(), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_a_reference_has_one_spelling(ref: str, keys: list[str], is_lower: bool, is_doubled: bool) -> None:
+    head, _, query = ref.partition("?")
+    parts = dict(part.partition("=")[::2] for part in query.split("&"))
+    text = f"{head}?{'&'.join(f'{key}={parts[key]}' for key in keys)}"
+    if is_lower:
+        text = text.replace("%3A", "%3a")
+    if is_doubled:
+        text += f"&record={parts['record']}"
+    if text == ref:
+        return
+    with pytest.raises(NotFound):
+        parse_source_ref(text)
+
+
+@given(_SNAPSHOTS, _SNAPSHOTS, st.integers(0, 1 << 16), st.binary(max_size=4))
+@settings(max_examples=100, deadline=None)
+def test_no_damage_of_a_revisit_or_its_original_gives_another_body(
+    first: SnapshotInput, second: SnapshotInput, at: int, bytes_there: bytes
+) -> None:
+    body = b"the same"
+    held = prepare_snapshot(replace(first, body=body, status=200))
+    prepared = prepare_snapshot(replace(second, body=body, status=200))
+    original = Original(
+        record_sha256=held.record_sha256, url=held.envelope.url, fetched_at=held.envelope.fetched_at
+    )
+    spans = [
+        encode_span(prepared, warcinfo_id=_OWNER, gzip_level=1, original=original),
+        encode_span(held, warcinfo_id=_OWNER, gzip_level=1),
+    ]
+    assert verify_span(*(read_span(span, 1 << 20) for span in spans)).body == body
+    for number, span in enumerate(spans):
+        place = at % len(span)
+        damaged = [*spans]
+        damaged[number] = span[:place] + bytes_there + span[place + 1 :]
+        with suppress(MudroomError):
+            read = verify_span(*(read_span(one, 1 << 20) for one in damaged))
+            assert (read.source_ref, read.body) == (prepared.source_ref, body)

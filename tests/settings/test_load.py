@@ -119,6 +119,8 @@ def test_all_faults_of_all_origins_are_told_at_once(home: Path) -> None:
         ("archive", "keep", "some", "expected one of all, accepted, none"),
         ("screen", "max_matches_per_line", "0", "expected a whole number from 1"),
         ("egress", "guard", "off", "no such key; expected one of ports"),
+        ("egress", "proxy", "http://127.0.0.1:3128", "a proxy would choose the address in our place"),
+        ("fetch", "http3", "true", "HTTP/3 is not spoken"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_named_with_what_was_expected(

@@ -17,6 +17,7 @@ import sqlite3
 import sys
 import time
 import traceback
+from bisect import bisect_right
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from pathlib import Path
@@ -127,13 +128,17 @@ async def check(here: Round) -> None:
     records = []
     async for record in store.iterate_all():
         assert not isinstance(record, DamagedRecord), f"{record.record_sha256} is damaged: {record.failure}"
-        ref = parse_source_ref(record.snapshot.source_ref)
-        present.setdefault(ref.source_id, []).append(order(record.snapshot.source_ref))
+        source_id, place = order(record.snapshot.source_ref)
+        present.setdefault(source_id, []).append(place)
         records.append(record.snapshot.source_ref)
     assert len(set(records)) == len(records), "a record is there twice"
     gone = sorted(set(here.notes("acknowledged")).difference(records))
+    for kept in present.values():
+        kept.sort()
     for ref in gone:
-        newer = sum(one > order(ref) for one in present[parse_source_ref(ref).source_id])
+        source_id, place = order(ref)
+        kept = present[source_id]
+        newer = len(kept) - bisect_right(kept, place)
         assert newer >= KEEP_LAST, f"an acknowledged record is gone with {newer} newer ones: {ref}"
     for ref in here.chance.sample(gone, min(20, len(gone))):
         # Another record of the same moment may be there.
@@ -141,7 +146,7 @@ async def check(here: Round) -> None:
     for source_id, kept in present.items():
         head = await store.read_verified_head(source_id)
         assert head.state is HeadState.FOUND, f"the head of {source_id} is {head.state}"
-        assert order(head.source_ref or "") == max(kept), "the head is not the newest"
+        assert order(head.source_ref or "")[1] == kept[-1], "the head is not the newest"
         assert len(await store.list(source_id)) == len(kept), "a record is of no source"
     fresh = datetime.now(UTC).isoformat()
     await store.put(
@@ -160,9 +165,10 @@ async def check(here: Round) -> None:
         here.note("cited", ref)
 
 
-def order(source_ref: str) -> tuple[str, str, str]:
+def order(source_ref: str) -> tuple[str, tuple[str, str, str]]:
+    """The source of a record and its place among its others."""
     ref = parse_source_ref(source_ref)
-    return ref.fetched_at, ref.sha256, ref.record
+    return ref.source_id, (ref.fetched_at, ref.sha256, ref.record)
 
 
 def check_index(root: Path) -> None:

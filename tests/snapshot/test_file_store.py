@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import argparse
 import asyncio
 import errno
 import io
@@ -12,9 +13,10 @@ from pathlib import Path
 import pytest
 from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator
+from warcio.checker import Checker
 
 from mudroom.errors import Code, MudroomError
-from mudroom.snapshot import DamagedRecord, FileSnapshotStore, rebuild_index
+from mudroom.snapshot import DamagedRecord, FileSnapshotStore, PruneRule, rebuild_index
 
 from .conftest import FaultyDisk, OpenStore, page
 
@@ -530,3 +532,35 @@ async def test_an_iteration_passes_from_page_to_page_and_tells_the_damaged(
         assert (len(seen), len(damaged)) == (1100, 1)
         assert damaged[0].failure.code is Code.SNAPSHOT_CORRUPT
     assert [record async for record in store.iterate_run("crawl_2")] == []
+
+
+async def test_warcio_and_fastwarc_read_revisits_and_a_pruned_segment(
+    root: Path, open_store: OpenStore
+) -> None:
+    store = open_store()
+    body = b"<p>the same words</p>" * 40
+    for number in range(4):
+        await store.put(page(str(number), body, seconds=number))
+        await store.put(page(body=b"%d" % number, seconds=number))
+    await store.prune(PruneRule())
+    await store.aclose()
+    (segment,) = _segments(root)
+    data = segment.read_bytes()
+    seen = []
+    for record in ArchiveIterator(io.BytesIO(data), check_digests="raise"):
+        record.content_stream().read()
+        assert record.digest_checker.passed is not False
+        seen.append(record.rec_type)
+        if record.rec_type == "revisit":
+            assert record.rec_headers.get_header("WARC-Refers-To-Target-URI") == "https://example.org/0"
+            assert record.http_headers.get_statuscode() == "200"
+    assert seen.count("revisit") == 3
+    assert seen == ["warcinfo"] + [kind for one in seen[1::2] for kind in (one, "metadata")]
+    assert warcio_check(segment) == 0
+    assert all(one.verify_block_digest() for one in FastIterator(io.BytesIO(data), parse_http=False))
+
+
+def warcio_check(segment: Path) -> int:
+    """The exit status of `warcio check`."""
+    command = argparse.Namespace(inputs=[str(segment)], verbose=False)
+    return Checker(command).process_all() or 0

@@ -4,7 +4,7 @@ import pycurl
 import pytest
 
 from mudroom.testing.authority import Authority
-from mudroom.testing.http2 import http2_frame
+from mudroom.testing.hostile import http2_frame
 from mudroom.testing.routes import Endless, Reset, Route
 from mudroom.testing.threads import serve_in_thread
 

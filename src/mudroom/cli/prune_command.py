@@ -12,6 +12,7 @@ import click
 
 from mudroom.address import parse_url
 from mudroom.assembly import build_archive, build_reading_corpus
+from mudroom.cli.amounts import describe_count, describe_size
 from mudroom.cli.citations import gather_citations
 from mudroom.cli.console import Voice, print_json
 from mudroom.cli.exits import ExitStatus
@@ -23,14 +24,11 @@ from mudroom.clock import Clock, SystemClock
 from mudroom.settings import Settings
 from mudroom.snapshot import PruneReport, PruneRule, SourceKind, build_source_id
 
-__all__ = ["command", "describe_size", "parse_age"]
+__all__ = ["command", "parse_age"]
 
 _AGE = re.compile(r"([0-9]{1,6})([hdwy])")
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24, "y": 365 * 24}
 _MAX_LIST_BYTES = 64 * 1024**2
-_UNIT = 1000
-_TWO_DIGITS = 9.95
-"""From here on a size is said without a fraction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,28 +165,16 @@ def _read_list(path: Path | None) -> list[str]:
 
 
 def _tell(report: PruneReport, voice: Voice) -> None:
-    records = "record" if report.removed == 1 else "records"
+    records = describe_count(report.removed, "record")
     kept = f"{report.retained:,} kept"
     if report.is_dry_run:
         size = describe_size(report.removed_bytes)
-        voice.say("would go", f"{report.removed:,} {records} ({size}), {kept}; nothing was changed")
+        voice.say("would go", f"{records} ({size}), {kept}; nothing was changed")
     else:
         freed = describe_size(report.freed_bytes)
-        voice.say("pruned", f"{report.removed:,} {records} removed, {kept}, {freed} freed")
+        voice.say("pruned", f"{records} removed, {kept}, {freed} freed")
     if report.waiting_bytes:
         size = describe_size(report.waiting_bytes)
         voice.say("waiting", f"{size} lie in files that are being written to; a later prune frees them")
     for name in report.damaged:
         voice.insist("damaged", f"{name} was left as it is; mudroom rebuild says what is whole in it")
-
-
-def describe_size(size_bytes: int) -> str:
-    """A size as a person says it: 812 bytes, 34 KB, 1.2 GB; units of 1000."""
-    value, unit = float(size_bytes), ""
-    for larger in ("KB", "MB", "GB", "TB"):
-        if value < _UNIT:
-            break
-        value, unit = value / _UNIT, larger
-    if not unit:
-        return "1 byte" if size_bytes == 1 else f"{size_bytes} bytes"
-    return f"{value:.1f} {unit}" if value < _TWO_DIGITS else f"{value:.0f} {unit}"

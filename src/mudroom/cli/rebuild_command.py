@@ -8,6 +8,7 @@ from dataclasses import asdict
 import click
 
 from mudroom.assembly import rebuild_archive
+from mudroom.cli.amounts import describe_count
 from mudroom.cli.console import print_json
 from mudroom.cli.exits import ExitStatus
 from mudroom.cli.options import CommonOptions, common_options
@@ -36,14 +37,18 @@ def command(*, as_json: bool) -> int:
     report = run_work(asyncio.to_thread(rebuild_archive, settings))
     if as_json:
         print_json(asdict(report))
-    voice.say("rebuilt", f"{report.record_count:,} records in {report.segment_count:,} segments")
+    voice.say(
+        "rebuilt",
+        f"{describe_count(report.record_count, 'record')} in {describe_count(report.segment_count, 'segment')}",
+    )
     if report.added_count:
-        voice.say("found", f"{report.added_count:,} records that the old index did not know")
+        voice.say("found", f"{describe_count(report.added_count, 'record')} new to the index")
     if report.is_index_replaced:
         voice.say("note", "the old index could not be read; it is kept as index.sqlite.old")
     if report.lost_count:
         voice.insist(
-            "lost", f"{report.lost_count:,} records of the old index are in no segment, or not whole"
+            "lost",
+            f"{describe_count(report.lost_count, 'record')} of the old index, in no segment or not whole",
         )
     for name in report.damaged:
         voice.insist("damaged", f"{name} holds bytes that are no record; what is whole in it is indexed")

@@ -3,12 +3,9 @@
 from mudroom.fetch.body import RequestBody, StreamBody
 from mudroom.fetch.caller import describe_end
 from mudroom.fetch.conditional import (
-    ContentRange,
     Validators,
     check_not_modified,
-    check_part,
     condition_headers,
-    range_headers,
     read_validators,
 )
 from mudroom.fetch.context import (
@@ -51,7 +48,6 @@ __all__ = [
     "AcceptType",
     "BodyReader",
     "BodyVersion",
-    "ContentRange",
     "Continuation",
     "CookieJar",
     "FetchContext",
@@ -99,13 +95,11 @@ __all__ = [
     "Validators",
     "Watch",
     "check_not_modified",
-    "check_part",
     "condition_headers",
     "describe_end",
     "find_retry_after",
     "find_total",
     "judge_continuation",
     "open_telling",
-    "range_headers",
     "read_validators",
 ]

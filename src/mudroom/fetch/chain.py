@@ -19,13 +19,12 @@ from mudroom.fetch.hsts import Hsts
 from mudroom.fetch.redirect import check_step, find_location, keep_headers, next_method
 from mudroom.fetch.request import FetchRequest, Priority
 from mudroom.fetch.slots import Slot, Slots
-from mudroom.model import Hop
+from mudroom.model import UPGRADE_PROTOCOL, Hop
 from mudroom.net import Headers, UploadBody, WireResponse
 
 __all__ = ["Chain"]
 
 _UPGRADE_STATUS = 307
-_UPGRADE_PROTOCOL = "HSTS"
 
 
 class Chain:
@@ -49,6 +48,7 @@ class Chain:
         "heading",
         "hop_seconds",
         "hops",
+        "is_whole",
         "listener",
         "method",
         "priority",
@@ -81,6 +81,8 @@ class Chain:
         self._answering: WireResponse | None = None
         self._has_new_cookies = False
         self._earlier_bytes = 0
+        self.is_whole = False
+        """Whether the last answer will be read whole, at once."""
         self.spent_seconds = self._earlier_seconds = 0.0
         self.hop_seconds = 0.0
         """What the last hop took of it, to its headers."""
@@ -223,7 +225,7 @@ class Chain:
             )
         secure = self._judge(upgraded, target.scope, None)
         here = target.url.normalized
-        self.hops.append(Hop(url=here, address="", status=_UPGRADE_STATUS, protocol=_UPGRADE_PROTOCOL))
+        self.hops.append(Hop(url=here, address="", status=_UPGRADE_STATUS, protocol=UPGRADE_PROTOCOL))
         self._tell_redirect(here, secure.url.normalized, _UPGRADE_STATUS)
         return secure
 

@@ -1,14 +1,13 @@
 """Asking whether something has changed, and what "it has not" may be believed to say.
 
-An earlier answer leaves its validators. They go out again as `condition_headers` (is it still the same?) or
-`range_headers` (the rest of it, if it is still the same). A 304 then says that the earlier body holds, and
-it says so to one asker alone: `check_not_modified` refuses it to a request that went out with another
+An earlier answer leaves its validators, and they go out again as `condition_headers` (`resume` has what asks for
+the rest of a body). A 304 then says that the earlier body holds, and it says so to one asker alone: `check_not_modified` refuses it to a request that went out with another
 credential, with other values of the fields that the answer varies by, or to another URL (decision 9).
 
 On a change of origin the walk of redirects drops these headers, as it does all that a caller sent. A 304 or
 206 to a hop that asked for none is a failure of the peer (`check_solicited`), never an answer.
 
-Source: RFC 9110 sections 8.8, 13.1, 14.2 and 14.4; RFC 9111 sections 4.1 and 4.3.4.
+Source: RFC 9110 sections 8.8 and 13.1; RFC 9111 sections 4.1 and 4.3.4.
 """
 
 from __future__ import annotations
@@ -17,19 +16,15 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 
 from mudroom.errors import Code, FetchFailed
 from mudroom.net import Headers
 
 __all__ = [
-    "ContentRange",
     "Validators",
     "check_not_modified",
-    "check_part",
     "check_solicited",
     "condition_headers",
-    "range_headers",
     "read_validators",
 ]
 
@@ -50,7 +45,6 @@ _NEUTRAL = _CONDITIONS | {
 """Fields that say nothing of who asks; every other field of a request may be a credential."""
 _ENTITY_TAG = re.compile(r'(W/)?"[\x21\x23-\x7e\x80-\xff]*"')
 _HTTP_DATE = re.compile(r"[A-Za-z]{3}, \d\d [A-Za-z]{3} \d{4} \d\d:\d\d:\d\d GMT")
-_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)")
 _MAX_TAG_CHARS = 1024
 
 
@@ -66,22 +60,11 @@ class Validators:
     """What answered, in normal form: the final URL, not the one that was asked first."""
     etag: str
     last_modified: str
-    is_date_strong: bool
-    """Whether the date alone tells two bodies apart (RFC 9110 section 8.8.2.2)."""
     vary: tuple[str, ...]
     vary_digest: str
     """Over the values that the request had for these fields."""
     credential_digest: str
     """Over principal, partition and all of the request that may tell who asks; empty when there was nothing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContentRange:
-    """Which bytes of a whole a 206 holds; both ends included. `total` is None where the peer does not say."""
-
-    first: int
-    last: int
-    total: int | None
 
 
 def read_validators(
@@ -105,7 +88,6 @@ def read_validators(
         url=url,
         etag=etag,
         last_modified=last_modified,
-        is_date_strong=_is_older(last_modified, _single(headers, "date")),
         vary=vary,
         vary_digest=_digest_vary(sent_headers, vary),
         credential_digest=_digest_credential(sent_headers, principal, partition),
@@ -116,18 +98,6 @@ def condition_headers(validators: Validators) -> Headers:
     """The fields that ask for a 304 when nothing has changed; both where both are known."""
     fields = (("If-None-Match", validators.etag), ("If-Modified-Since", validators.last_modified))
     return tuple((name, value) for name, value in fields if value)
-
-
-def range_headers(validators: Validators, first: int) -> Headers:
-    """The fields that ask for the bytes from `first` on if nothing has changed, else for the whole.
-
-    Shapes: empty when no validator is strong: then only the whole can be asked for.
-    Source: RFC 9110 section 13.1.5.
-    """
-    strong = validators.etag if not validators.etag.startswith("W/") else ""
-    if not strong and validators.is_date_strong and not validators.etag:
-        strong = validators.last_modified
-    return (("Range", f"bytes={first}-"), ("If-Range", strong)) if strong else ()
 
 
 def check_not_modified(
@@ -159,24 +129,6 @@ def check_not_modified(
     raise FetchFailed(Code.HTTP_STATUS, f"'not modified' (304) came to {what}")
 
 
-def check_part(headers: Headers, first: int, total: int | None = None) -> ContentRange:
-    """Which bytes a 206 holds, when they are those from `first` on.
-
-    Shapes: `total` is the size of the whole where it is known from before.
-    Raises: FetchFailed PROTOCOL_ERROR when the answer holds other bytes, or does not say which.
-    """
-    found = _CONTENT_RANGE.fullmatch(_single(headers, "content-range"))
-    if found is None:
-        raise FetchFailed(Code.PROTOCOL_ERROR, "a part of a body came without saying which part it is")
-    start, last = int(found[1]), int(found[2])
-    whole = None if found[3] == "*" else int(found[3])
-    if start != first or last < start or (whole is not None and last >= whole):
-        raise FetchFailed(Code.PROTOCOL_ERROR, "another part of a body came than the one asked for")
-    if total is not None and whole is not None and whole != total:
-        raise FetchFailed(Code.PROTOCOL_ERROR, "a part of another body came than the one begun")
-    return ContentRange(first=start, last=last, total=whole)
-
-
 def check_solicited(status: int, sent_headers: Headers, host: str) -> None:
     """Nothing, unless a 304 or 206 came to a hop that asked for none.
 
@@ -201,17 +153,6 @@ def _read_vary(headers: Headers) -> tuple[str, ...]:
     values = [value for name, value in headers if name.lower() == "vary"]
     names = (part.strip().lower() for value in values for part in value.split(","))
     return tuple(sorted({name for name in names if name}))
-
-
-def _is_older(last_modified: str, date: str) -> bool:
-    """Whether a body was made at least a second before it was sent, so that its date names no other."""
-    if not last_modified or not _HTTP_DATE.fullmatch(date):
-        return False
-    try:
-        age = parsedate_to_datetime(date) - parsedate_to_datetime(last_modified)
-    except ValueError:  # the form of a date with the numbers of none
-        return False
-    return age.total_seconds() >= 1
 
 
 def _digest_vary(sent_headers: Headers, vary: tuple[str, ...]) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mudroom.address import ParsedUrl, registrable_domain
-from mudroom.clock import Clock
+from mudroom.clock import Clock, SystemClock
 from mudroom.fetch.context import FetchContext, FetchLabel, FetchObserver, NullContext
 from mudroom.fetch.set_cookie import SetCookie, default_path, parse_set_cookie
 
@@ -57,11 +57,15 @@ class CookieJar:
     """
 
     def __init__(
-        self, clock: Clock, *, max_per_site: int = _MAX_PER_SITE, max_cookies: int = _MAX_COOKIES
+        self,
+        clock: Clock | None = None,
+        *,
+        max_per_site: int = _MAX_PER_SITE,
+        max_cookies: int = _MAX_COOKIES,
     ) -> None:
         if max_per_site < 1 or max_cookies < max_per_site:
             raise ValueError("max_per_site must be at least 1 and max_cookies no less than it")
-        self._now = clock.now
+        self._now = (clock or SystemClock()).now
         self._max_per_site = max_per_site
         self._max_cookies = max_cookies
         self._sites: OrderedDict[tuple[str, str], dict[_Key, _Cookie]] = OrderedDict()

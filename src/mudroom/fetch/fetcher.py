@@ -152,6 +152,7 @@ class Fetcher:
         started = self._now()
         await self._egress.refresh()
         chain = self._start(request, listener)
+        chain.is_whole = True
         try:
             async with await self._reach(request, chain) as response:
                 body = await response.read()
@@ -307,6 +308,7 @@ class Fetcher:
             body=chain.body,
             limits=self._limit(request, chain),
             ca_file=self._options.trust_anchors.get(url.host),
+            is_whole=chain.is_whole,
             partition=request.partition,
         )
 

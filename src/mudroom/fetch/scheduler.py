@@ -224,17 +224,17 @@ class Scheduler:
 
     def note_answer(self, origin: Origin[_Turn], protocol: str, status: int, headers: Headers) -> None:
         """Pace an origin and its host by an answer."""
+        if status in _REFUSALS:
+            asked = find_retry_after(headers, self._clock.now())
+            self._times.note_refusal(origin.host, self._timetable.now(), asked)
+        elif self._paced:
+            self._times.note_answer(origin.host, self._timetable.now())
         limit = self._options.http2_origin_slots if protocol >= _MULTIPLEXED else self._origin_slots
         if limit != origin.limit:
             origin.limit = limit
             if origin.waiting:
                 self._offer(origin)
                 self._dispatch()
-        if status in _REFUSALS:
-            asked = find_retry_after(headers, self._clock.now())
-            self._times.note_refusal(origin.host, self._timetable.now(), asked)
-        elif self._paced:
-            self._times.note_answer(origin.host, self._timetable.now())
 
     # Starting.
 

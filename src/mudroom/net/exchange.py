@@ -3,7 +3,9 @@
 States, each with its deadline; every end is typed:
 
     CONNECTING ──PREREQ──▶ WAITING ──headers──▶ READING ──last byte──▶ DONE
-      connect                response              idle, total
+      connect        │       response              idle, total
+                     └─▶ SENDING ──last byte sent──▶ WAITING, whose time begins then
+                           idle, total             (a request's body that is sent as it comes)
       (the next address after a quarter of a second, or when one fails)
 
 Time is the event loop's. The exchanges of a pool share one timer, which is armed anew only when it must fire
@@ -18,14 +20,16 @@ import sys
 from collections import deque
 from collections.abc import AsyncIterator
 from enum import Enum, auto
-from ipaddress import ip_address
 
-from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
-from mudroom.net.faults import CONNECT_ERRORS, map_curl_error
+from mudroom.errors import Code, FetchFailed, MudroomError
+from mudroom.net.faults import CONNECT_ERRORS, explain_timeout, explain_too_large, map_curl_error
 from mudroom.net.handle import CurlHandle, HandlePool
 from mudroom.net.headers import declared_length, parse_fields, parse_status_line
 from mudroom.net.libcurl import pycurl
+from mudroom.net.metering import Meter
+from mudroom.net.peers import is_judged_peer, refuse_peer
 from mudroom.net.transport import Headers, WireRequest
+from mudroom.net.upload import Upload
 
 __all__ = ["Exchange"]
 
@@ -35,13 +39,20 @@ _SWITCHING_PROTOCOLS = 101
 _FINAL = 200
 _ABORT = -1
 _PAUSE: int = pycurl.WRITEFUNC_PAUSE
+_READ_PAUSE: int = pycurl.READFUNC_PAUSE
+_READ_ABORT: int = pycurl.READFUNC_ABORT
+_BODILESS = frozenset({"GET", "HEAD"})
 
 
 class _Phase(Enum):
     CONNECTING = auto()
+    SENDING = auto()
     WAITING = auto()
     READING = auto()
     DONE = auto()
+
+
+_UNANSWERED = frozenset({_Phase.CONNECTING, _Phase.SENDING, _Phase.WAITING})
 
 
 class Exchange:
@@ -63,12 +74,14 @@ class Exchange:
         "_last_bytes_at",
         "_lines",
         "_loop",
+        "_meter",
         "_next_address_at",
         "_phase",
         "_pool",
         "_request",
-        "_started_at",
+        "_response_deadline",
         "_total_deadline",
+        "_upload",
         "_waiter",
         "_waiting_bytes",
         "_wants_all",
@@ -101,7 +114,9 @@ class Exchange:
         self._handles: list[CurlHandle] = []
         self._winner: CurlHandle | None = None
         self._phase = _Phase.CONNECTING
-        self._fault: MudroomError | None = None
+        self._fault: BaseException | None = None
+        self._upload: Upload | None = None
+        self._meter = Meter.of(request)
         self._waiter: asyncio.Future[None] | None = None
         self._lines: list[bytes] = []
         self._headers: Headers | None = None
@@ -111,10 +126,10 @@ class Exchange:
         self._high_water = request.limits.max_buffered_bytes
         self._is_paused = False
         self._wants_all = False
-        self._started_at = loop.time()
-        self._connect_deadline = self._started_at + request.limits.connect_timeout_seconds
+        self._last_bytes_at = now = loop.time()
+        self._connect_deadline = now + request.limits.connect_timeout_seconds
+        self._response_deadline = now + request.limits.response_timeout_seconds
         self._next_address_at = self._connect_deadline
-        self._last_bytes_at = self._started_at
         self._total_deadline = 0.0
         self.address = ""
         self.status = 0
@@ -143,7 +158,7 @@ class Exchange:
         self._dial_next()
         if self._phase is not _Phase.DONE:
             self._pool.arm(self.deadline())
-        while self._phase in {_Phase.CONNECTING, _Phase.WAITING}:
+        while self._phase in _UNANSWERED:
             await self._wait()
         if self._fault is not None and not self.status:
             raise self._fault
@@ -154,6 +169,8 @@ class Exchange:
         self._high_water = sys.maxsize
         self._wants_all = True
         self._resume()
+        if self._meter is not None:
+            self._meter.stop()
         while self._phase is not _Phase.DONE:
             await self._wait()
         if self._fault is not None:
@@ -169,6 +186,8 @@ class Exchange:
                 self._waiting_bytes -= len(chunk)
                 if self._is_paused and self._waiting_bytes <= self._high_water // 2:
                     self._resume()
+                if self._meter is not None:
+                    self._meter.take(len(chunk), is_paused=self._is_paused)
                 yield chunk
             if self._phase is _Phase.DONE:
                 break
@@ -194,8 +213,10 @@ class Exchange:
             return False
         self._winner = handle
         self.address = address
+        if self._meter is not None:
+            self._meter.handle = handle
         if self._phase is _Phase.CONNECTING:
-            self._phase = _Phase.WAITING
+            self._begin_sending()
             self._pool.arm(self.deadline())
         if len(self._handles) > 1:
             self._loop.call_soon(self._drop_losers)
@@ -230,7 +251,7 @@ class Exchange:
         """Take body bytes, or make the peer wait."""
         size = len(data)
         if self.received_bytes + size > self._request.limits.max_body_bytes:
-            self._fault = self._too_large()
+            self._fault = explain_too_large(self._request.url.host, self._request.limits.max_body_bytes)
             return _ABORT
         if self._waiting_bytes >= self._high_water:
             self._is_paused = True
@@ -242,6 +263,23 @@ class Exchange:
         if not self._wants_all:
             self._wake()
         return None
+
+    def on_read(self, size: int) -> bytes | int:
+        """Bytes of the request's body; the transfer waits while its source has none."""
+        if self._upload is None:
+            return _READ_ABORT
+        data = self._upload.take(size)
+        if data is None:
+            self._fault = self._upload.failure
+            return _READ_PAUSE if self._fault is None else _READ_ABORT
+        self._last_bytes_at = self._loop.time()
+        self._check_sent()
+        return data
+
+    def on_rewind(self) -> None:
+        """Send the body again: libcurl found its connection dead and has another."""
+        if self._upload is not None:
+            self._upload.restart(self._loop)
 
     def on_done(self, handle: CurlHandle, errno: int, untrusted_text: str) -> None:
         """One transfer of this exchange has ended."""
@@ -269,20 +307,40 @@ class Exchange:
         handle = self._pool.take()
         handle.owner = self
         self._handles.append(handle)
-        request = self._request
-        if not isinstance(request.body, bytes):
-            raise TypeError("this transport sends a body that is bytes")
         handle.prepare(
-            request.url,
+            self._request,
             address,
-            method=request.method,
-            headers=request.headers,
-            body=request.body,
             ca_bundle=self._ca_bundle,
-            max_header_bytes=request.limits.max_header_bytes,
+            window_bytes=0 if self._meter is None else self._meter.window_bytes,
             is_fresh=self._is_fresh,
         )
         self._pool.run(handle)
+
+    def _begin_sending(self) -> None:
+        """The connection stands: what has a body of its own sends that first, the others wait already."""
+        self._phase = _Phase.WAITING
+        body = self._request.body
+        if not isinstance(body, bytes) and self._request.method not in _BODILESS:
+            self._phase = _Phase.SENDING
+            self._last_bytes_at = now = self._loop.time()
+            self._total_deadline = now + self._request.limits.total_timeout_seconds
+            self._upload = Upload(body, self._loop, self._on_upload)
+
+    def _on_upload(self) -> None:
+        """The source has given more, or has ended, or failed."""
+        upload = self._upload
+        if upload is not None and upload.failure is not None:
+            self._end(upload.failure)
+        elif upload is not None and self._phase is not _Phase.DONE:
+            self._check_sent()
+            if upload.is_starved:
+                self._unpause()
+
+    def _check_sent(self) -> None:
+        if self._phase is _Phase.SENDING and self._upload is not None and self._upload.is_sent:
+            self._phase = _Phase.WAITING
+            self._response_deadline = self._loop.time() + self._request.limits.response_timeout_seconds
+            self._pool.arm(self.deadline())
 
     def _drop_losers(self) -> None:
         for handle in [handle for handle in self._handles if handle is not self._winner]:
@@ -290,13 +348,9 @@ class Exchange:
             self._pool.give_back(handle, is_clean=False)
 
     def _is_judged(self, address: str, port: int) -> bool:
-        is_same = address in self._allowed or _plain(address) in self._allowed
-        if is_same and port == self._request.url.port:
+        if is_judged_peer(address, port, self._allowed, self._request.url):
             return True
-        self._fault = EgressRefused(
-            Code.DENIED_ADDRESS,
-            f"the connection for {self._request.url.host} would have gone to another address than the one judged",
-        )
+        self._fault = refuse_peer(self._request.url)
         return False
 
     def _refuse(self, code: Code, what: str) -> bool:
@@ -317,18 +371,17 @@ class Exchange:
         length = declared_length(self.headers)
         if length is not None and length > self._request.limits.max_body_bytes:
             self.close()
-            raise self._too_large()
-
-    def _too_large(self) -> ContentRefused:
-        limit = self._request.limits.max_body_bytes
-        return ContentRefused(
-            Code.BODY_TOO_LARGE, f"the answer of {self._request.url.host} is larger than {limit} bytes"
-        )
+            raise explain_too_large(self._request.url.host, self._request.limits.max_body_bytes)
 
     def _resume(self) -> None:
-        if not self._is_paused or self._winner is None or self._phase is _Phase.DONE:
+        if self._is_paused and self._phase is not _Phase.DONE:
+            self._is_paused = False
+            self._unpause()
+
+    def _unpause(self) -> None:
+        """Go on in both directions; the one that still has to wait says so again."""
+        if self._winner is None:
             return
-        self._is_paused = False
         self._last_bytes_at = self._loop.time()
         try:
             self._winner.curl.pause(pycurl.PAUSE_CONT)
@@ -337,10 +390,13 @@ class Exchange:
         else:
             self._pool.arm(self.deadline())
 
-    def _end(self, fault: MudroomError | None) -> None:
+    def _end(self, fault: BaseException | None) -> None:
         if self._phase is _Phase.DONE:
             return
         self._phase = _Phase.DONE
+        self._meter = None  # its handle is another exchange's from now on
+        if self._upload is not None:
+            self._upload.close()
         self._fault = fault
         for handle in self._handles:
             self._pool.give_back(handle, is_clean=False)
@@ -366,10 +422,11 @@ class Exchange:
         if self._phase is _Phase.CONNECTING:
             return min(self._connect_deadline, self._next_address_at)
         if self._phase is _Phase.WAITING:
-            return self._started_at + limits.response_timeout_seconds
+            return self._response_deadline
         if self._phase is _Phase.DONE:
             return math.inf
-        if self._is_paused:
+        is_sending = self._phase is _Phase.SENDING
+        if self._is_paused or (is_sending and self._upload is not None and self._upload.is_starved):
             return self._total_deadline
         return min(self._last_bytes_at + limits.idle_timeout_seconds, self._total_deadline)
 
@@ -386,19 +443,8 @@ class Exchange:
     def _timed_out(self, now: float) -> FetchFailed:
         host = self._request.url.host
         if self._phase is _Phase.CONNECTING:
-            return FetchFailed(
-                Code.CONNECT_TIMEOUT, f"{host} did not accept a connection in time{self._pool.proxy_note}"
-            )
+            return explain_timeout(Code.CONNECT_TIMEOUT, host, note=self._pool.proxy_note)
         if self._phase is _Phase.WAITING:
-            return FetchFailed(Code.RESPONSE_TIMEOUT, f"{host} did not answer in time")
-        if now >= self._total_deadline:
-            return FetchFailed(Code.TOTAL_TIMEOUT, f"{host} took too long to send the whole answer")
-        return FetchFailed(Code.IDLE_TIMEOUT, f"{host} stopped sending in the middle of its answer")
-
-
-def _plain(address: str) -> str:
-    """An address in the one spelling that Python gives it; the text itself when it is none."""
-    try:
-        return str(ip_address(address))
-    except ValueError:
-        return address
+            return explain_timeout(Code.RESPONSE_TIMEOUT, host)
+        code = Code.TOTAL_TIMEOUT if now >= self._total_deadline else Code.IDLE_TIMEOUT
+        return explain_timeout(code, host, is_sending=self._phase is _Phase.SENDING)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mudroom.errors import Code, FetchFailed
+from mudroom.errors import Code, ContentRefused, FetchFailed
 from mudroom.net.libcurl import pycurl
 
-__all__ = ["CONNECT_ERRORS", "map_curl_error"]
+__all__ = ["CONNECT_ERRORS", "explain_timeout", "explain_too_large", "map_curl_error"]
 
 CONNECT_ERRORS = frozenset({pycurl.E_COULDNT_CONNECT, pycurl.E_OPERATION_TIMEDOUT})
 """Failures of one address after which the next one is tried."""
@@ -60,6 +60,30 @@ _SINGLE = {
 }
 
 
+_TIMEOUTS = {
+    Code.CONNECT_TIMEOUT: "{host} did not accept a connection in time",
+    Code.RESPONSE_TIMEOUT: "{host} did not answer in time",
+    Code.TOTAL_TIMEOUT: "{host} took too long to send the whole answer",
+    Code.IDLE_TIMEOUT: "{host} stopped sending in the middle of its answer",
+}
+_SENDING_TIMEOUTS = {
+    Code.TOTAL_TIMEOUT: "the body of the request to {host} took too long to be sent",
+    Code.IDLE_TIMEOUT: "{host} stopped reading in the middle of the request",
+}
+_CHUNK_WORDS = ("chunk", "hexadecimal")
+
+
+def explain_timeout(code: Code, host: str, *, is_sending: bool = False, note: str = "") -> FetchFailed:
+    """The failure of a deadline of ours; `is_sending` where the request's body was on its way."""
+    messages = _SENDING_TIMEOUTS if is_sending else _TIMEOUTS
+    return FetchFailed(code, messages[code].format(host=host) + note)
+
+
+def explain_too_large(host: str, limit: int) -> ContentRefused:
+    """What is said of a body beyond its limit."""
+    return ContentRefused(Code.BODY_TOO_LARGE, f"the answer of {host} is larger than {limit} bytes")
+
+
 def map_curl_error(errno: int, untrusted_text: str, host: str, note: str) -> FetchFailed:
     """A failure of libcurl as one of ours. The message names the host alone; `note` is `note_proxies`'.
 
@@ -70,6 +94,8 @@ def map_curl_error(errno: int, untrusted_text: str, host: str, note: str) -> Fet
         text = untrusted_text.lower()
         detail = next((ours for theirs, ours in _DETAILS if theirs in text), _TLS[errno])
         return FetchFailed(Code.TLS_FAILED, f"TLS with {host} failed: {detail}")
+    if errno == pycurl.E_RECV_ERROR and any(word in untrusted_text for word in _CHUNK_WORDS):
+        return FetchFailed(Code.PROTOCOL_ERROR, f"{host} sent a body whose chunks cannot be told apart")
     if errno in _LOST:
         return FetchFailed(
             Code.CONNECTION_LOST, f"{host} closed the connection before its answer was complete"

@@ -19,10 +19,9 @@ from typing import Protocol
 
 import certifi
 
-from mudroom.address import ParsedUrl
 from mudroom.net.headers import encode_headers
 from mudroom.net.libcurl import pycurl
-from mudroom.net.transport import Headers
+from mudroom.net.transport import Headers, UploadBody, WireRequest
 
 __all__ = ["CurlHandle", "HandleOwner", "HandlePool"]
 
@@ -32,6 +31,16 @@ _KEEPALIVE_SECONDS = 60
 _ABORT = -1
 _EMPTY_LINE = 2
 _BAD_SOCKET: int = pycurl.SOCKET_BAD
+_METERED_SINCE = 0x08_14_00
+_HTTP_VERSION: int = (
+    pycurl.CURL_HTTP_VERSION_2TLS
+    if pycurl.version_info()[2] >= _METERED_SINCE
+    else pycurl.CURL_HTTP_VERSION_1_1
+)
+"""HTTP/2 only with a libcurl whose windows can be held small (`set_window`); older ones are not tried."""
+_READ_ABORT: int = pycurl.READFUNC_ABORT
+_SEEK_DONE: int = pycurl.SEEKFUNC_OK
+_CANNOT_SEEK: int = pycurl.SEEKFUNC_FAIL
 _MAY_SEND: int = pycurl.PREREQFUNC_OK
 _MAY_NOT_SEND: int = pycurl.PREREQFUNC_ABORT
 
@@ -57,6 +66,14 @@ class HandleOwner(Protocol):
 
     def on_body(self, data: bytes) -> int | None:
         """Take body bytes; None = taken, or a return value of WRITEFUNCTION."""
+        ...
+
+    def on_read(self, size: int) -> bytes | int:
+        """Up to `size` bytes of a body that is sent as it comes, or a return value of READFUNCTION."""
+        ...
+
+    def on_rewind(self) -> None:
+        """The body goes out again from its beginning."""
         ...
 
     def on_done(self, handle: CurlHandle, errno: int, untrusted_text: str) -> None:
@@ -117,6 +134,7 @@ class CurlHandle:
         "_header_bytes_left",
         "_headers",
         "_is_fresh",
+        "_is_metered",
         "_lines",
         "_method",
         "_origin",
@@ -133,25 +151,23 @@ class CurlHandle:
         self._method = "GET"
         self._ca_bundle: bytes | None = None
         self._is_fresh = False
+        self._is_metered = False
         self._header_bytes_left = 0
         self._lines: list[bytes] = []
         self._set_constants()
 
     def prepare(
         self,
-        url: ParsedUrl,
+        request: WireRequest,
         address: str,
         *,
-        method: str,
-        headers: Headers,
-        body: bytes,
         ca_bundle: bytes | None,
-        max_header_bytes: int,
+        window_bytes: int,
         is_fresh: bool,
     ) -> None:
         """Set what this request needs and the one before did not have."""
-        curl = self.curl
-        self._header_bytes_left = max_header_bytes
+        curl, url, method, headers = self.curl, request.url, request.method, request.headers
+        self._header_bytes_left = request.limits.max_header_bytes
         self._lines = []
         origin = url.origin
         if origin != self._origin:
@@ -162,16 +178,28 @@ class CurlHandle:
             pinned = f"[{address}]" if ":" in address else address
             curl.setopt(pycurl.CONNECT_TO, [f"::{pinned}:"])
             self._connect_to = address
-        if method != self._method or body or method not in {"GET", "HEAD"}:
-            self._set_method(method, body)
+        if method != self._method or request.body or method not in {"GET", "HEAD"}:
+            self._set_method(method, request.body)
         if headers is not self._headers:
             curl.setopt(pycurl.HTTPHEADER, encode_headers(headers, has_body=method not in {"GET", "HEAD"}))
             self._headers = headers
         if ca_bundle is not self._ca_bundle:
             self._set_anchors(ca_bundle)
+        if window_bytes or self._is_metered:
+            self.set_window(window_bytes)
         if is_fresh:
             curl.setopt(pycurl.FRESH_CONNECT, 1)
             self._is_fresh = True
+
+    def set_window(self, window_bytes: int) -> None:
+        """Let the peer of an HTTP/2 stream send this much more; 0 as much as libcurl takes.
+
+        Why: what a paused stream has been allowed to send waits inside libcurl, up to 20 MB of it, and there is
+        no option for the window. It follows the limit of speed, whose account begins anew each time that it is
+        set: as long as it is set again before the account is empty, it slows nothing.
+        """
+        self.curl.setopt(pycurl.MAX_RECV_SPEED_LARGE, window_bytes)
+        self._is_metered = window_bytes > 0
 
     @property
     def was_kept(self) -> bool:
@@ -201,7 +229,7 @@ class CurlHandle:
         curl.setopt(pycurl.FOLLOWLOCATION, 0)
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
         curl.setopt(pycurl.REDIR_PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
-        curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2TLS)
+        curl.setopt(pycurl.HTTP_VERSION, _HTTP_VERSION)
         curl.setopt(pycurl.HTTP09_ALLOWED, 0)
         curl.setopt(pycurl.PATH_AS_IS, 1)
         curl.setopt(pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2)
@@ -220,16 +248,22 @@ class CurlHandle:
         curl.setopt(pycurl.HEADERFUNCTION, self._on_header)
         curl.setopt(pycurl.WRITEFUNCTION, self._on_body)
 
-    def _set_method(self, method: str, body: bytes) -> None:
+    def _set_method(self, method: str, body: bytes | UploadBody) -> None:
         curl = self.curl
         self._headers = None
         if method == "HEAD":
             curl.setopt(pycurl.NOBODY, 1)
         elif method == "GET":
             curl.setopt(pycurl.HTTPGET, 1)
-        else:
+        elif isinstance(body, bytes):
             curl.setopt(pycurl.POST, 1)
             curl.setopt(pycurl.POSTFIELDS, body)
+            curl.setopt(pycurl.CUSTOMREQUEST, method)
+        else:
+            curl.setopt(pycurl.UPLOAD, 1)
+            curl.setopt(pycurl.INFILESIZE_LARGE, -1 if body.length is None else body.length)
+            curl.setopt(pycurl.READFUNCTION, self._on_read)
+            curl.setopt(pycurl.SEEKFUNCTION, self._on_seek)
             curl.setopt(pycurl.CUSTOMREQUEST, method)
         self._method = method
 
@@ -271,6 +305,15 @@ class CurlHandle:
 
     def _on_body(self, data: bytes) -> int | None:
         return _ABORT if self.owner is None else self.owner.on_body(data)
+
+    def _on_read(self, size: int) -> bytes | int:
+        return _READ_ABORT if self.owner is None else self.owner.on_read(size)
+
+    def _on_seek(self, offset: int, _origin: int) -> int:
+        if offset or self.owner is None:
+            return _CANNOT_SEEK
+        self.owner.on_rewind()
+        return _SEEK_DONE
 
 
 def _text(address: str | bytes) -> str:

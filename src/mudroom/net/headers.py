@@ -20,6 +20,8 @@ __all__ = [
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_STATUS = re.compile(r"[1-9][0-9]{2}")
+_VERSIONS = frozenset({"HTTP/1.0", "HTTP/1.1", "HTTP/2", "HTTP/3"})
 _OURS = frozenset(
     {
         "connection",
@@ -106,10 +108,14 @@ def parse_fields(lines: Sequence[bytes]) -> Headers:
 
 
 def parse_status_line(line: bytes) -> tuple[str, int, str]:
-    """Version, status code (0 when there is none) and reason phrase of a status line."""
+    """Version, status code and reason phrase; the code is 0 where it is none, or the version one we do not speak.
+
+    Source: RFC 9112 section 4: three digits.
+    """
     version, _, rest = line.decode("latin-1").strip().partition(" ")
     code, _, reason = rest.partition(" ")
-    return version, int(code) if code.isascii() and code.isdecimal() else 0, reason.strip()
+    is_status = _STATUS.fullmatch(code) is not None and version in _VERSIONS
+    return version, int(code) if is_status else 0, reason.strip()
 
 
 def declared_length(headers: Headers) -> int | None:

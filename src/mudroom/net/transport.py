@@ -42,6 +42,8 @@ class WireRequest:
     limits: NetLimits = field(default_factory=NetLimits)
     ca_file: str | None = None
     """PEM file of trust anchors that hold beside the public ones, for this request's host."""
+    is_whole: bool = False
+    """Whether the body will be read whole, at once, so that nothing need hold the peer back (`Metering`)."""
     partition: str = ""
     """Connections and TLS sessions are shared only between requests of one partition."""
 

@@ -78,7 +78,9 @@ SECTIONS: Mapping[str, type] = {
     "policy": PolicyOptions,
     "mcp": McpSettings,
 }
-_NOT_SETTINGS = frozenset({("crawl", "seed_headers"), ("crawl", "include"), ("crawl", "exclude")})
+_NOT_SETTINGS = frozenset(
+    {("crawl", "seed_headers"), ("crawl", "include"), ("crawl", "exclude"), ("crawl", "should_follow")}
+)
 """Fields of a section that belong to one run, not to a settings file."""
 
 _WIDEST = {4: 8, 6: 7}
@@ -191,7 +193,16 @@ def _is_known(section: str, key: str) -> bool:
     return section in SECTIONS and key in {field.name for field in setting_fields(section)}
 
 
+_NOT_BUILT = {
+    ("egress", "proxy"): "requests go out directly, since a proxy would choose the address in our place",
+    ("fetch", "http3"): "HTTP/3 is not spoken; HTTP/2 and HTTP/1.1 are",
+}
+"""Keys that people look for, and why there are none."""
+
+
 def _describe_unknown(section: str, key: str, origin: str) -> str:
+    if (section, key) in _NOT_BUILT:
+        return f"{section}.{key}: no such key: {_NOT_BUILT[section, key]} ({origin})"
     if section not in SECTIONS:
         return f"[{section}]: no such section; expected one of {', '.join(SECTIONS)} ({origin})"
     keys = ", ".join(field.name for field in setting_fields(section))

@@ -12,10 +12,12 @@ from typing import Protocol
 
 from mudroom.errors import Code, StoreFailed
 
-__all__ = ["Disk", "SystemDisk", "map_faults"]
+__all__ = ["Disk", "SystemDisk", "is_index_damage", "map_faults"]
 
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _NOT_WHAT_IT_WAS = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENXIO})
+
+_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
 
 
 class Disk(Protocol):
@@ -79,15 +81,25 @@ def _of_system(fault: OSError, folder: Path) -> StoreFailed:
 
 
 def _of_index(fault: sqlite3.Error, folder: Path) -> StoreFailed:
-    match getattr(fault, "sqlite_errorcode", None):
+    if is_index_damage(fault):
+        return StoreFailed(
+            Code.SNAPSHOT_CORRUPT,
+            f"the index of the archive {folder} is damaged; mudroom rebuild makes it again from the segments",
+        )
+    match _primary_code(fault):
         case sqlite3.SQLITE_FULL:
             return StoreFailed(Code.NO_SPACE, f"there is no room left for the archive's index in {folder}")
-        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return StoreFailed(
-                Code.SNAPSHOT_CORRUPT,
-                f"the index of the archive {folder} is damaged; mudroom rebuild makes it again from the segments",
-            )
         case _:
             return StoreFailed(
                 Code.STORE_UNAVAILABLE, f"the index of the archive {folder} cannot be used: {fault}"
             )
+
+
+def is_index_damage(fault: sqlite3.Error) -> bool:
+    """Whether it says that the index is not what it was: its pages, or a statement of ours that fits no longer."""
+    return _primary_code(fault) in _DAMAGE
+
+
+def _primary_code(fault: sqlite3.Error) -> int:
+    """The kind of a fault; SQLite says more in the upper bits. 0 for what Python itself raised."""
+    return int(getattr(fault, "sqlite_errorcode", 0)) & 0xFF

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mudroom.clock import Clock, SystemClock
 from mudroom.errors import Code, StoreFailed
-from mudroom.snapshot.disk import SystemDisk, map_faults
+from mudroom.snapshot.disk import SystemDisk, is_index_damage, map_faults
 from mudroom.snapshot.folder import ArchiveFolder
 from mudroom.snapshot.options import SnapshotOptions
 from mudroom.snapshot.recovery import scan_segment
@@ -50,36 +50,35 @@ def rebuild_index(
     options, clock = options or SnapshotOptions(), clock or SystemClock()
     if not root.is_dir():
         raise StoreFailed(Code.STORE_UNAVAILABLE, f"there is no archive in {root}")
-    is_replaced = False
     with map_faults(root):
-        folder = _open_sound(root, options, clock)
-        if folder is None:
+        report = _rebuild_in_place(root, options, clock)
+        if report is None:
             _put_aside(root)
-            is_replaced = True
-            folder = ArchiveFolder(root, options, clock, SystemDisk(), os.urandom)
-        try:
-            return _rebuild(folder, options, is_replaced=is_replaced)
-        finally:
-            folder.close()
+            report = _rebuild(_open(root, options, clock), options, is_replaced=True)
+    return report
 
 
-def _open_sound(root: Path, options: SnapshotOptions, clock: Clock) -> ArchiveFolder | None:
-    """The archive, if its index can be read through and through."""
+def _open(root: Path, options: SnapshotOptions, clock: Clock) -> ArchiveFolder:
+    return ArchiveFolder(root, options, clock, SystemDisk(), os.urandom)
+
+
+def _rebuild_in_place(root: Path, options: SnapshotOptions, clock: Clock) -> RebuildReport | None:
+    """The report, if the index can be read through and through and written to; None where it is damaged."""
     try:
-        with map_faults(root):
-            folder = ArchiveFolder(root, options, clock, SystemDisk(), os.urandom)
-            try:
-                is_sound = folder.index.db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
-            except sqlite3.Error:
-                is_sound = False
-    except StoreFailed as failure:
-        if failure.code is not Code.SNAPSHOT_CORRUPT:
+        try:
+            folder = _open(root, options, clock)
+        except StoreFailed as failure:
+            if failure.code is Code.SNAPSHOT_CORRUPT and root.is_dir() and not root.is_symlink():
+                return None
             raise
-        return None
-    if not is_sound:
-        folder.close()
-        return None
-    return folder
+        if folder.index.db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            folder.close()
+            return None
+        return _rebuild(folder, options, is_replaced=False)
+    except sqlite3.DatabaseError as fault:
+        if is_index_damage(fault):
+            return None
+        raise
 
 
 def _put_aside(root: Path) -> None:
@@ -91,13 +90,15 @@ def _put_aside(root: Path) -> None:
 
 
 def _rebuild(folder: ArchiveFolder, options: SnapshotOptions, *, is_replaced: bool) -> RebuildReport:
+    """The index made again; the folder is closed at the end."""
+    held: list[SegmentFile] = []
     index = folder.index
-    index.db.execute("CREATE TEMP TABLE known AS SELECT record FROM snapshots")
-    known = _count(index.db, "SELECT count(*) FROM temp.known")
-    if not is_replaced:
-        folder.recover()  # only an index that knows a segment can tell a torn tail from damage
-    held = folder.lock_all()
     try:
+        index.db.execute("CREATE TEMP TABLE known AS SELECT record FROM snapshots")
+        known = _count(index.db, "SELECT count(*) FROM temp.known")
+        if not is_replaced:
+            folder.recover()  # only an index that knows a segment can tell a torn tail from damage
+        held += folder.lock_all()
         with index.transaction() as db:
             _forget(db, {file.name for file in held}, set(folder.segment_names()))
             for file in held:
@@ -107,10 +108,11 @@ def _rebuild(folder: ArchiveFolder, options: SnapshotOptions, *, is_replaced: bo
                 db, "SELECT count(*) FROM temp.known WHERE record IN (SELECT record FROM snapshots)"
             )
             count = index.count()
+        segments = index.segments()
     finally:
         for file in held:
             file.close()
-    segments = index.segments()
+        folder.close()
     return RebuildReport(
         segment_count=len(segments),
         record_count=count,

@@ -45,7 +45,7 @@ def scan_segment(file: SegmentFile, *, start: int, max_record_bytes: int) -> Seg
         for item in iterate(stream, max_record_bytes=max_record_bytes, start=start, owner_id=owner_id):
             if isinstance(item, Damage):
                 content = None
-            elif item.record.type == "warcinfo" and item.offset == 0:
+            elif item.offset == 0 and (item.record.type, item.record.record_id) == ("warcinfo", owner_id):
                 scan.cover(0, item.length)
             elif item.record.type == "metadata":
                 row = _row(content, item)

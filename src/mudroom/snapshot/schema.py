@@ -95,7 +95,8 @@ def refuse_later_version(path: Path) -> None:
     _refuse_later(_stored_version(path), path)
 
 
-_TABLES = frozenset({"segments", "snapshots", "sources"})
+_FIRST_TABLES = frozenset({"segments", "snapshots"})
+_TABLES = _FIRST_TABLES | {"sources"}
 
 
 def _bring_up(db: sqlite3.Connection) -> None:
@@ -109,7 +110,8 @@ def _migrate(db: sqlite3.Connection) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
         while (version := _version(db)) < SCHEMA_VERSION:  # another process may have come first
-            if version < 0 or (version == 0 and _tables(db)):
+            tables = _tables(db)
+            if version < 0 or (tables if version == 0 else not tables >= _FIRST_TABLES):
                 raise _not_ours()
             for statement in _MIGRATIONS[version] if version else _SCHEMA:
                 db.execute(statement)

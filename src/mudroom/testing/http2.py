@@ -20,17 +20,9 @@ try:
 except ModuleNotFoundError as missing:
     raise explain_missing(missing, "HTTP/2 in a test server") from missing
 
-__all__ = ["Http2Connection", "http2_frame"]
+__all__ = ["Http2Connection"]
 
 _READ_BYTES = 65536
-
-
-def http2_frame(kind: int, payload: bytes, *, stream: int = 0, flags: int = 0) -> bytes:
-    """Any HTTP/2 frame, byte by byte; for `Route.frames`. Kinds: 5 PUSH_PROMISE, 10 ALTSVC, 12 ORIGIN …
-
-    Source: RFC 9113 section 4.1; RFC 7838 section 4; RFC 8336 section 2.1.
-    """
-    return len(payload).to_bytes(3) + bytes((kind, flags)) + stream.to_bytes(4) + payload
 
 
 class Http2Connection:
@@ -105,6 +97,9 @@ class Http2Connection:
         if route.gate is not None:
             await route.gate.wait()
         try:
+            if route.raw is not None:
+                await self._write_raw(route.raw)
+                return
             self._writer.writelines(route.frames)
             steps = () if request.method == "HEAD" else route.steps()
             self._h2.send_headers(stream, _head(route), end_stream=not steps)
@@ -152,6 +147,30 @@ class Http2Connection:
                 while limit is None or sent < limit:
                     await self._send(chunk, stream)
                     sent += len(chunk)
+
+    async def _write_raw(self, steps: tuple[Step, ...]) -> None:
+        """Frames as they stand, whatever the rules say of them."""
+        await self._flush()
+        for step in steps:
+            match step:
+                case bytes():
+                    await self._write(step)
+                case Endless(chunk=chunk, max_bytes=limit):
+                    sent = 0
+                    while limit is None or sent < limit:
+                        await self._write(chunk)
+                        await asyncio.sleep(0)  # let the reading task notice that the peer is gone
+                        sent += len(chunk)
+                case Reset():
+                    raise ProtocolError
+                case _:
+                    await self._do(step, 0)
+
+    async def _write(self, data: bytes) -> None:
+        if self._writer.transport.is_closing():
+            raise ConnectionResetError
+        self._writer.write(data)
+        await self._writer.drain()
 
     async def _send(self, data: bytes, stream: int) -> None:
         while data:

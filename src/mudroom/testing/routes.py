@@ -87,7 +87,7 @@ class Route:
     Shapes: `path` is the path as requested (percent-encoding kept); with a "?" in it the query must match
     too; with a "*" at its end it is a prefix. `host` is a Host header without port, lower case; None
     answers for every host. `headers` are sent as they stand, duplicates too. `raw`, when given, is the
-    whole answer byte by byte, and everything but `gate` is ignored.
+    whole answer byte by byte (over HTTP/2 its frames), and everything but `gate` is ignored.
     """
 
     path: str
@@ -113,7 +113,7 @@ class Route:
     """Bytes before the status line: 1xx answers, or garbage."""
     raw: tuple[Step, ...] | None = None
     frames: tuple[bytes, ...] = ()
-    """HTTP/2 only: frames nobody asked for, sent before the answer (see `http2_frame`)."""
+    """HTTP/2 only: frames nobody asked for, sent before the answer (see `hostile.http2_frame`)."""
     answer: Answer | None = None
     """Asked for the route to send instead of this one."""
     then: tuple[Route, ...] = field(default=())
