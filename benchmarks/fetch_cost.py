@@ -3,6 +3,7 @@
 CPU seconds of the client process per 1,000 GET requests of 10 KB over warm loopback connections, six at a
 time; the server is another process. Runs are interleaved and the median of the rounds counts. The limit:
 `Fetcher.fetch` within 1.3 of bare pycurl, driven the same way (CurlMulti on asyncio, headers collected).
+`submit` is the same with all that sharing needs: a task and a table for what nobody else asks.
 
     python benchmarks/fetch_cost.py [--rounds 7] [--requests 2000] [--json]
 """
@@ -157,6 +158,14 @@ class Loopback:
 
 
 async def open_fetcher(url: str) -> tuple[Get, Close]:
+    return _open_engine(url, is_submitted=False)
+
+
+async def open_submit(url: str) -> tuple[Get, Close]:
+    return _open_engine(url, is_submitted=True)
+
+
+def _open_engine(url: str, *, is_submitted: bool) -> tuple[Get, Close]:
     transport = CurlTransport(environ={})
     port = int(url.rstrip("/").rpartition(":")[2])
     policy = EgressPolicy(ports=frozenset({80, 443, port}), allow_networks=(ip_network("127.0.0.0/8"),))
@@ -167,8 +176,10 @@ async def open_fetcher(url: str) -> tuple[Get, Close]:
 
     async def get() -> int:
         """Each URL is another one: a crawl asks none twice."""
-        fetched = await fetcher.fetch(FetchRequest("GET", f"{named}{next(numbers)}", initiator_scope=scope))
-        return len(fetched.decoded)
+        request = FetchRequest("GET", f"{named}{next(numbers)}", initiator_scope=scope)
+        if is_submitted:
+            return len((await fetcher.submit(request)).body)
+        return len((await fetcher.fetch(request)).decoded)
 
     return get, transport.aclose
 
@@ -178,6 +189,7 @@ CLIENTS = {
     "aiohttp": open_aiohttp,
     "transport": open_transport,
     "fetcher": open_fetcher,
+    "submit": open_submit,
 }
 
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Resolve the dependencies of pyproject.toml and pin them by hash, for every platform and Python at once:
-# run.txt for those who install mudroom alone, dev.txt for this checkout, bench.txt with the peers to measure against.
+# run.txt for those who install mudroom alone, dev.txt for this checkout, bench.txt with the peers to measure against,
+# archive-tools.txt for an environment apart with the programs of others that `make soak` holds our archives against.
 set -eu
 cd "$(dirname "$0")/.."
 if ! command -v uv >/dev/null 2>&1; then
@@ -14,3 +15,5 @@ compile() {
 compile --output-file requirements/run.txt
 compile --extra otel --extra testing --group dev --constraint requirements/run.txt --output-file requirements/dev.txt
 compile --extra otel --extra testing --group dev --group bench --constraint requirements/dev.txt --output-file requirements/bench.txt
+uv pip compile requirements/archive-tools.in --quiet --universal --python-version 3.11 --generate-hashes \
+    --no-emit-index-url --no-annotate --custom-compile-command "make lock" --output-file requirements/archive-tools.txt

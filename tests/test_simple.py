@@ -27,7 +27,7 @@ ROUTES = (
     Route(path="/", body="hello", content_type="text/plain", headers=(("X-Two", "a"), ("X-Two", "b"))),
     Route(path="/moved", status=302, headers=(("Location", "/"),)),
     Route(path="/missing", status=404, body="not here"),
-    Route(path="/same", status=304),
+    Route(path="/choices", status=300),
     Route(path="/fits", body=b"x" * (10 * MIB)),
     Route(path="/larger", body=(Endless(max_bytes=10 * MIB + 1),), framing=Framing.CHUNKED),
     Route(path="/claims", body=b"x", content_length=10 * MIB + 1),
@@ -76,7 +76,7 @@ async def test_the_blocking_ones_work_inside_a_running_loop(site: SiteServer, se
     ("path", "kind", "code"),
     [
         ("/missing", FetchFailed, Code.HTTP_STATUS),
-        ("/same", FetchFailed, Code.HTTP_STATUS),
+        ("/choices", FetchFailed, Code.HTTP_STATUS),
         ("/larger", ContentRefused, Code.BODY_TOO_LARGE),
         ("/claims", ContentRefused, Code.BODY_TOO_LARGE),
         ("/drops", FetchFailed, Code.CONNECTION_LOST),
@@ -134,6 +134,7 @@ async def test_giving_up_on_the_asynchronous_one_closes_its_socket(settings: Set
         await site.wait_for_close()
 
 
+@pytest.mark.timeout(10)  # before the idle time of the body would end it
 async def test_an_interrupt_ends_a_call_that_blocks_a_running_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(_: SeenRequest) -> Route:
         os.kill(os.getpid(), signal.SIGINT)

@@ -41,6 +41,11 @@ def test_names_that_would_meet_have_a_digest_each_whatever_their_order() -> None
     assert all(name.startswith("x-") and name.endswith(".csv") for name in (n.lower() for n in names[:2]))
 
 
+def test_names_that_differ_in_case_alone_would_meet_too() -> None:
+    names = name_files(["https://a.test/x.csv", "https://b.test/x.CSV"])
+    assert all(name.startswith("x-") for name in names)
+
+
 def test_names_that_were_made_to_meet_are_refused() -> None:
     urls = ["https://a.test/x.csv", "https://b.test/x.csv"]
     forged = name_files(urls)[0]

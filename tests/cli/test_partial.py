@@ -112,13 +112,15 @@ async def test_the_part_of_another_url_is_not_gone_on_with(tmp_path: Path) -> No
     assert held(tmp_path / "f", "https://b.test/f") == HeldBody()
 
 
-@pytest.mark.parametrize("kind", ["symlink", "hard link", "fifo", "folder"])
+@pytest.mark.parametrize("kind", ["symlink", "symlink to nothing", "hard link", "fifo", "folder"])
 async def test_what_we_did_not_leave_there_is_not_written(tmp_path: Path, kind: str) -> None:
     precious, part = tmp_path / "precious", tmp_path / ".f.part"
     precious.write_bytes(b"mine")
     match kind:
         case "symlink":
             part.symlink_to(precious)
+        case "symlink to nothing":
+            part.symlink_to("absent")
         case "hard link":
             part.hardlink_to(precious)
         case "fifo":
@@ -129,6 +131,7 @@ async def test_what_we_did_not_leave_there_is_not_written(tmp_path: Path, kind: 
         raise AssertionError("it opened")
     assert caught.value.code is Code.STORE_UNAVAILABLE
     assert precious.read_bytes() == b"mine"
+    assert names(tmp_path) == [".f.part", "precious"]
 
 
 async def test_notes_behind_a_link_are_not_read(tmp_path: Path) -> None:

@@ -136,6 +136,19 @@ async def test_the_context_inside_is_asked_and_told_and_its_faults_cost_no_line(
     assert host.heard[-1] == ("c=d",)
 
 
+def test_what_the_inner_observer_raises_keeps_nothing_from_the_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "mudroom.requests")
+    both = LoggingContext(Host()).observer_for(LABEL)
+    assert isinstance(both, TimedObserver)
+    with pytest.raises(ValueError, match="never mind"):
+        both.on_event(CancelledEvent())
+    with pytest.raises(ValueError, match="never mind"):
+        both.on_timed_event(CancelledEvent(), 5)
+    assert len(caplog.records) == 2
+
+
 class Timed:
     """Wants the time of what it hears."""
 

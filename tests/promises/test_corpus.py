@@ -351,3 +351,15 @@ async def test_what_was_asked_for_beside_pages_is_recorded_in_its_order(corpus: 
 async def test_a_run_that_is_not_there_has_asked_for_nothing(corpus: CorpusStore, name: str) -> None:
     await _begin(corpus)
     assert await _code(corpus.read_sources(name)) is Code.RUN_NOT_FOUND
+
+
+async def test_what_was_found_is_read_while_a_run_lasts_and_after(corpus: CorpusStore) -> None:
+    run = await _begin(corpus)
+    await _record_one_of_each(run)
+    while_it_lasts = await corpus.read_findings(run.run_id)
+    await run.finish(CrawlState.COMPLETE)
+    found = await corpus.read_findings(run.run_id)
+    assert sorted(each["n"] for each in while_it_lasts) == [each["n"] for each in found] == [2, 3, 4]
+    assert [each["id"] for each in found[2]["findings"]] == ["ROLE-004", "EXFIL-002"]
+    assert SECRET not in str(found)
+    assert await _code(corpus.read_findings("crawl_nothing")) is Code.RUN_NOT_FOUND

@@ -17,7 +17,7 @@ from mudroom.corpus.files import map_faults, open_below, open_folder, read_file
 from mudroom.corpus.journal import JournalLeft, read_journal
 from mudroom.corpus.manifest import HEAD_BYTES, Totals, read_summary
 from mudroom.corpus.naming import is_run_id, run_not_found
-from mudroom.corpus.recorder import SOURCES_FILE, metadata_path
+from mudroom.corpus.recorder import FINDINGS_FILE, SOURCES_FILE, metadata_path
 from mudroom.corpus.records import RunSummary, StoredPage
 from mudroom.corpus.reopening import RunRemains, run_is_active
 from mudroom.corpus.sink import JournalName
@@ -28,9 +28,11 @@ __all__ = [
     "add_rows",
     "check_stored",
     "count_rows",
+    "list_entries",
     "list_sources",
     "lock_run",
     "parse_record",
+    "read_findings",
     "read_manifest",
     "read_metadata",
     "read_remains",
@@ -87,10 +89,24 @@ def read_sources(workspace: Path, run_id: str) -> list[dict[str, Any]]:
 
 def list_sources(content: bytes) -> list[dict[str, Any]]:
     """The entries of sources.json. Raises StoreFailed SNAPSHOT_CORRUPT when they are none."""
-    sources = parse_record(content).get("sources")
-    if not isinstance(sources, list) or not all(isinstance(source, dict) for source in sources):
+    return list_entries(content, "sources")
+
+
+def list_entries(content: bytes, key: str) -> list[dict[str, Any]]:
+    """The entries of a record that is a list of them. Raises StoreFailed SNAPSHOT_CORRUPT when it is none."""
+    entries = parse_record(content).get(key)
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a record of the workspace is damaged")
-    return sources
+    return entries
+
+
+def read_findings(workspace: Path, run_id: str) -> list[dict[str, Any]]:
+    """What was found in a run's pages; of one that has not ended, from its journal."""
+    with _run_folder(workspace, run_id) as folder:
+        journal = _read_journal(workspace, run_id, JournalName.FINDINGS)
+        if journal is not None:
+            return [parse_record(line) for line in journal.lines]
+        return list_entries(_read_within(folder, FINDINGS_FILE), "documents")
 
 
 def _read_journal(workspace: Path, run_id: str, name: JournalName) -> JournalLeft | None:
@@ -109,7 +125,7 @@ def read_remains(workspace: Path, run_id: str, given_up: Collection[Code]) -> Ru
     """All that a run left. Raises: StoreFailed RUN_ACTIVE while somebody writes it."""
     with _run_folder(workspace, run_id) as folder:
         manifest = parse_record(read_file(folder, "manifest.json"))
-        findings = _read_within(folder, "security/findings.json")
+        findings = _read_within(folder, FINDINGS_FILE)
     sources = read_sources(workspace, run_id)
     journals: dict[JournalName, list[bytes]] = {}
     for name in JournalName:
@@ -122,14 +138,14 @@ def read_remains(workspace: Path, run_id: str, given_up: Collection[Code]) -> Ru
 
 
 @contextmanager
-def lock_run(workspace: Path, run_id: str) -> Iterator[None]:
-    """Holds a run's folder, so that two cannot take it up at once. Raises: StoreFailed RUN_ACTIVE."""
+def lock_run(workspace: Path, run_id: str) -> Iterator[int]:
+    """A run's folder, held, so that two cannot take it up at once. Raises: StoreFailed RUN_ACTIVE."""
     with _run_folder(workspace, run_id) as folder:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as held:
             raise run_is_active(run_id) from held
-        yield
+        yield folder
 
 
 def add_rows(manifest: dict[str, Any], lines: Iterable[bytes]) -> None:

@@ -42,11 +42,12 @@ from mudroom.errors import Code, StoreFailed
 from mudroom.model import BlockedDocument, CrawlState, format_document_id
 from mudroom.screen import AcceptedDocument, QuarantinedDocument
 
-__all__ = ["SOURCES_FILE", "DoWork", "RunRecorder", "metadata_path"]
+__all__ = ["FINDINGS_FILE", "SOURCES_FILE", "DoWork", "RunRecorder", "metadata_path"]
 
 DoWork = Callable[[Callable[[], None]], Awaitable[None]]
 """Does work that may block, in order with all other work of the same run."""
 
+FINDINGS_FILE = "security/findings.json"
 SOURCES_FILE = "sources.json"
 """Where it stands what a run asked for beside its pages, relative to its folder."""
 
@@ -238,9 +239,7 @@ class RunRecorder:
         """Findings and summary first: whoever sees the manifest finds what it speaks of."""
         self._check_unfinished()
         run_id = self.run_id
-        self._sink.replace(
-            "security/findings.json", render_findings(run_id, self._sink.lines(JournalName.FINDINGS))
-        )
+        self._sink.replace(FINDINGS_FILE, render_findings(run_id, self._sink.lines(JournalName.FINDINGS)))
         if self._sources:
             lines = self._sink.lines(JournalName.SOURCES)
             self._sink.replace(SOURCES_FILE, render_sources(run_id, lines))

@@ -30,6 +30,8 @@ class Attempt:
     reservation: Reservation
     hop_hosts: list[str] = field(default_factory=list)
     """The hosts that its redirects and further tries asked."""
+    spent_bytes: int = 0
+    """What tries before the last one have cost."""
     retries: list[str] = field(default_factory=list)
     """The codes of the tries that failed, so far."""
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum, unique
-from typing import Any, Self, get_type_hints
+from typing import Any, Self, get_args, get_origin, get_type_hints
 
 from mudroom.errors import FetchFailed, InvalidConfig
 from mudroom.intake import RobotsMode
@@ -236,7 +236,9 @@ _UNDESCRIBED = frozenset({"seed_headers", "should_follow"})
 def _from_plain(value: object, hint: Any) -> Any:
     """A value as it was before `_to_plain`; what cannot be one is left for `check` to find."""
     if isinstance(value, list):
-        return tuple(value)
+        inner = get_args(hint)[:1]
+        items = tuple(_from_plain(item, inner[0]) if inner else item for item in value)
+        return frozenset(items) if get_origin(hint) is frozenset else items
     if isinstance(hint, type) and issubclass(hint, StrEnum) and value in {word.value for word in hint}:
         return hint(value)
     return value

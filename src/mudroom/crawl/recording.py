@@ -78,21 +78,22 @@ class AttemptWriter:
             link_scope=note.link_scope,
         )
         self.hold(page)
-        return await self._run.store(document, note)
+        return await self._run.store(document, self._charge(note))
 
     async def quarantine(self, document: QuarantinedDocument, note: PageNote = _NOTE) -> StoredDocument:
         """Keep a document with a warning in quarantine/."""
         self.hold(leave(self._attempt))
-        return await self._run.quarantine(document, note)
+        return await self._run.quarantine(document, self._charge(note))
 
     async def record_blocked(self, document: BlockedDocument, note: PageNote = _NOTE) -> None:
         """Record a withheld document."""
         self.hold(leave(self._attempt))
-        await self._run.record_blocked(document, note)
+        await self._run.record_blocked(document, self._charge(note))
 
     async def record_failed(self, failed: FailedRecord) -> None:
         """Remember a failure; `settle` records it."""
-        self._failed = failed
+        cost = failed.wire_bytes + self._attempt.spent_bytes
+        self._failed = replace(failed, wire_bytes=cost)
 
     async def settle(self) -> None:
         """Record the failure of the last try, if it was one. Raises: StoreFailed."""
@@ -104,6 +105,10 @@ class AttemptWriter:
     def forget(self) -> None:
         """Another try follows: that one failed is not recorded."""
         self._failed = None
+
+    def _charge(self, note: PageNote) -> PageNote:
+        """What the page cost, with the tries before the last."""
+        return replace(note, wire_bytes=note.wire_bytes + self._attempt.spent_bytes)
 
     def hold(self, page: EndedPage) -> None:
         """Keep what the page leaves behind, unless just that is kept."""

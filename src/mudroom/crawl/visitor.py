@@ -83,6 +83,7 @@ class PageVisitor:
         if reservation is None:
             return False
         attempt.reservation = reservation
+        attempt.spent_bytes += outcome.facts.wire_bytes
         attempt.retries.append(outcome.code.value)
         return True
 

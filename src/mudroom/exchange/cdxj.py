@@ -28,8 +28,8 @@ def sort_key_of(url: str) -> str:
 def _turn_host(url: ParsedUrl) -> str:
     usual = {"http": 80, "https": 443}[url.scheme]
     port = "" if url.port == usual else f":{url.port}"
-    if url.address is not None:
-        return f"{url.host}{port}"
+    if ":" in url.host:
+        return f"[{url.host}]{port}"
     host = _WWW.sub("", url.host, count=1) if _WWW.match(url.host) else url.host
     return ",".join(reversed(host.split("."))) + port
 

@@ -143,19 +143,22 @@ class Caller:
         if not self.outcome.done():
             self.outcome.set_exception(renew(error))
 
-    def end(self, event: FetchEvent) -> None:
+    def end(self, event: FetchEvent | None) -> None:
         """Have him told of his end, once, and let the exchange go on without him."""
         if self.is_ended:
             return
         self.is_ended = True
         if self._timer is not None:
             self._timer.cancel()
-        if self.watch is not None:
+        if self.watch is not None and event is not None:
             self.watch.tell(event)
         self._exchange.remove(self)
 
     def complete(self, received_bytes: int) -> None:
         """Have him told that all of it came."""
+        if self.watch is None:
+            self.end(None)
+            return
         seconds = self.timings.total_seconds or 0.0
         self.end(FinishedEvent(received_bytes=received_bytes, duration_seconds=seconds))
 

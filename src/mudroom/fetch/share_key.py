@@ -49,9 +49,9 @@ class ShareKey(NamedTuple):
     scope: ExceptionScope
     exception: str | None
     redirects: RedirectRule
-    accept_types: Same
+    accept_types: Same | None
     """Whether two functions decide alike cannot be known: this and the next must be one and the same."""
-    hop_check: Same
+    hop_check: Same | None
     partition: str
     principal: str
 
@@ -74,8 +74,8 @@ def make_share_key(request: FetchRequest, chain: Chain) -> ShareKey | None:
         scope=chain.scope,
         exception=chain.current.exception,
         redirects=request.redirects,
-        accept_types=Same(request.accept_types),
-        hop_check=Same(request.hop_check),
+        accept_types=None if request.accept_types is None else Same(request.accept_types),
+        hop_check=None if request.hop_check is None else Same(request.hop_check),
         partition=request.partition,
         principal=request.principal,
     )

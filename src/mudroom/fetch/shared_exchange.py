@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum, auto, unique
 
@@ -138,8 +137,12 @@ class SharedExchange:
         self._stage = _Stage.REACHING
         self._head: ReplyHead | None = None
         self._kept: list[bytes] = []
-        self._body = SharedBody(f"the answer of {self._host}")
-        self._hearers = _Hearers(self._callers)
+        self._kept_bytes = 0
+        self._ends_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._fault: FetchFailed | None = None
+        self._body: SharedBody | None = None
+        self._hearers: _Hearers | None = None
         self._progress_due_at = 0.0
         self._started_at = now()
         self._headers_at: float | None = None
@@ -158,9 +161,13 @@ class SharedExchange:
         self._whole_callers += not caller.is_streaming
         self._chain.raise_priority(caller.priority)
         if caller.watch is not None:
-            self._chain.listener = self._hearers
-            self._hearers.catch_up(caller.watch)
+            self._hear(caller.watch)
         return Joining.JOINED
+
+    def _hear(self, watch: EventSink) -> None:
+        if self._hearers is None:
+            self._chain.listener = self._hearers = _Hearers(self._callers)
+        self._hearers.catch_up(watch)
 
     def remove(self, caller: Caller) -> None:
         """Go on without a caller; without any there is nothing to go on for."""
@@ -170,7 +177,7 @@ class SharedExchange:
         self._whole_callers -= not caller.is_streaming
         if not self._callers:
             self.abandon()
-        elif not self._whole_callers and self._stage is _Stage.FLOWING:
+        elif not self._whole_callers and self._body is not None:
             self._kept.clear()
             self._body.set_urgent(is_urgent=False)
 
@@ -210,80 +217,90 @@ class SharedExchange:
         except MudroomError as error:
             self._walk.sign(self._chain, error)
             raise
+        self._end(None)
 
     async def _read(self, response: WireResponse) -> None:
-        self._head = head = self._walk.describe(self._chain, response)
-        self._headers_at = self._now()
-        ends_at = asyncio.get_running_loop().time() + self._limits.total_timeout_seconds
+        """The body to its end, under the time of the peek and then under that of the whole."""
         if self._stage is _Stage.ENDED:
             return
         self._stage = _Stage.PEEKING
-        async with aclosing(self._pieces(response)) as pieces:
-            await self._peek(pieces, response)
-            self._release(head)
-            try:
-                async with asyncio.timeout_at(ends_at):
-                    async for piece in pieces:
-                        await self._hand_on(piece)
-                        self._tell_progress(response)
-            except TimeoutError:
-                raise FetchFailed(
-                    Code.TOTAL_TIMEOUT, f"the answer of {self._host} was not read to its end in time"
-                ) from None
-
-    async def _pieces(self, response: WireResponse) -> AsyncGenerator[bytes, None]:
-        """The body as its callers want it."""
+        self._head = self._walk.describe(self._chain, response)
+        self._headers_at = self._now()
+        loop_time = asyncio.get_running_loop().time()
+        self._ends_at = loop_time + self._limits.total_timeout_seconds
+        self._allow_until(loop_time + self._limits.peek_timeout_seconds - self._chain.hop_seconds)
         chunks = response.chunks()
-        decoder: BodyDecoder | None = None
         try:
-            async for chunk in chunks:
-                if not self.request.decode:
-                    yield chunk
-                    continue
-                if decoder is None:
-                    decoder = self._walk.decoder(self.request, response)
-                for piece in decoder.pieces(chunk):
-                    yield piece
-            if decoder is not None:
-                decoder.finish()
+            await self._take_all(response, chunks)
         finally:
+            if self._timer is not None:
+                self._timer.cancel()
             if isinstance(chunks, AsyncGenerator):
                 await chunks.aclose()
+        self._tell_progress(response, is_due=True)
 
-    async def _peek(self, pieces: AsyncIterator[bytes], response: WireResponse) -> None:
-        """Keep the beginning of the body; a peer that trickles it out has no more time than one that is silent."""
-        left_seconds = self._limits.peek_timeout_seconds - self._chain.hop_seconds
-        kept_bytes = 0
-        try:
-            async with asyncio.timeout(left_seconds):
-                async for piece in pieces:
-                    self._kept.append(piece)
-                    kept_bytes += len(piece)
-                    if kept_bytes >= PEEK_BYTES:
-                        break
-        except TimeoutError:
-            raise FetchFailed(
-                Code.RESPONSE_TIMEOUT, f"{self._host} did not send the beginning of its answer in time"
-            ) from None
-        self._tell_progress(response)
+    async def _take_all(self, response: WireResponse, chunks: AsyncIterator[bytes]) -> None:
+        decoder: BodyDecoder | None = None
+        async for chunk in chunks:
+            if decoder is None and self.request.decode:
+                decoder = self._walk.decoder(self.request, response)
+            for piece in (chunk,) if decoder is None else decoder.pieces(chunk):
+                if self._stage is _Stage.PEEKING:
+                    self._peek(piece)
+                else:
+                    await self._hand_on(piece)
+            self._tell_progress(response)
+        if decoder is not None:
+            decoder.finish()
+        if self._stage is _Stage.PEEKING:
+            self._release()
 
-    def _release(self, head: ReplyHead) -> None:
+    def _peek(self, piece: bytes) -> None:
+        """Keep the beginning of the body for whoever joins, until it is enough to decide by."""
+        self._kept.append(piece)
+        self._kept_bytes += len(piece)
+        if self._kept_bytes >= PEEK_BYTES:
+            self._release()
+
+    def _release(self) -> None:
         """Give streaming callers what is there; from now on nobody else can have all of it as it comes."""
-        streaming = [caller for caller in self._callers if caller.is_streaming]
-        if self._stage is _Stage.ENDED:
+        head = self._head
+        if head is None or self._stage is _Stage.ENDED:
             return
-        if not streaming:
-            self._stage = _Stage.COLLECTING
+        if self._whole_callers == len(self._callers):
+            self._stage = (
+                _Stage.COLLECTING
+            )  # from here the peer alone is waited for: the transport keeps the time
             return
         self._stage = _Stage.FLOWING
+        self._allow_until(self._ends_at)
+        self._body = body = SharedBody(f"the answer of {self._host}")
         begun = b"".join(self._kept)
         peek, rest = begun[:PEEK_BYTES], begun[PEEK_BYTES:]
-        for caller in streaming:
-            caller.reader = self._body.subscribe(first=(rest,) if rest else (), on_lag=caller.fail)
+        for caller in [caller for caller in self._callers if caller.is_streaming]:
+            caller.reader = body.subscribe(first=(rest,) if rest else (), on_lag=caller.fail)
             caller.deliver(self._head_for(caller, head), caller.reader, peek)
         if not self._whole_callers:
             self._kept.clear()
-        self._body.set_urgent(is_urgent=self._whole_callers > 0)
+        body.set_urgent(is_urgent=self._whole_callers > 0)
+
+    def _allow_until(self, moment: float) -> None:
+        """Have it end in a timeout at this moment of the event loop, and at none that was set before."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_at(moment, self._time_out)
+
+    def _time_out(self) -> None:
+        if self._stage is _Stage.COLLECTING:
+            return
+        if self._stage is _Stage.PEEKING:
+            what = f"{self._host} did not send the beginning of its answer in time"
+            self._fault = FetchFailed(Code.RESPONSE_TIMEOUT, what)
+        else:
+            what = f"the answer of {self._host} was not read to its end in time"
+            self._fault = FetchFailed(Code.TOTAL_TIMEOUT, what)
+        self._walk.sign(self._chain, self._fault)
+        self.abandon()
 
     def _head_for(self, caller: Caller, head: ReplyHead) -> ReplyHead:
         """The head as it is his: under the URL that he wrote, which HSTS may have turned into the one asked."""
@@ -295,34 +312,43 @@ class SharedExchange:
     async def _hand_on(self, piece: bytes) -> None:
         if self._whole_callers:
             self._kept.append(piece)
-        if self._stage is _Stage.FLOWING:
+        if self._body is not None:
             await self._body.push(piece)
 
-    def _tell_progress(self, response: WireResponse) -> None:
-        if self._chain.listener is None or self._head is None:
+    def _tell_progress(self, response: WireResponse, *, is_due: bool = False) -> None:
+        if self._hearers is None or self._head is None:
             return
         now = self._now()
-        if now >= self._progress_due_at:
+        if is_due or now >= self._progress_due_at:
             self._progress_due_at = now + _PROGRESS_SECONDS
             self._hearers.pass_on(ProgressEvent(response.received_bytes, self._head.declared_bytes))
 
     # ---- its end ----
 
     def _on_done(self, task: asyncio.Task[None]) -> None:
+        if task.cancelled():
+            self._end(
+                self._fault or FetchFailed(Code.CANCELLED, f"the request to {self._host} was cancelled")
+            )
+        elif (error := task.exception()) is not None:
+            self._end(error)
+        self._on_end(self)
+
+    def _end(self, error: BaseException | None) -> None:
+        """Give every caller who is left his answer or an error."""
         self._stage = _Stage.ENDED
         self._ended_at = self._now()
-        self._on_end(self)
         callers, kept = list(self._callers), self._kept
         self._callers.clear()
         self._kept = []
-        error = _failure_of(task, self._host)
         if error is None:
             self._give_out(callers, kept)
         else:
             self._give_up(callers, error)
 
     def _give_out(self, callers: list[Caller], kept: list[bytes]) -> None:
-        self._body.finish()
+        if self._body is not None:
+            self._body.finish()
         body = b"".join(kept)
         for caller in callers:
             if not caller.is_streaming and self._head is not None:
@@ -330,13 +356,8 @@ class SharedExchange:
             caller.complete(self.wire_bytes)
 
     def _give_up(self, callers: list[Caller], error: BaseException) -> None:
-        self._body.fail(error)
+        if self._body is not None:
+            self._body.fail(error)
         for caller in callers:
             caller.refuse(error)
             caller.end(describe_end(error))
-
-
-def _failure_of(task: asyncio.Task[None], host: str) -> BaseException | None:
-    if task.cancelled():
-        return FetchFailed(Code.CANCELLED, f"the request to {host} was cancelled")
-    return task.exception()

@@ -5,8 +5,9 @@ from mudroom.intake.files import open_local_file, read_local_file, read_stream
 from mudroom.intake.outcome import Blocked, Failed, Outcome, PageFacts, Quarantined, Stored
 from mudroom.intake.path import Intake
 from mudroom.intake.ports import Guests, PageFetcher, Parts
-from mudroom.intake.priors import HEADER_NAMES_OPTION, PROFILE_OPTION, ArchivePriors
+from mudroom.intake.priors import HEADER_NAMES_OPTION, PROFILE_OPTION, ArchivePriors, Prior, Priors
 from mudroom.intake.recall import Recalled, recall_answer
+from mudroom.intake.records import IMPORTED_OPTION
 from mudroom.intake.report import describe_findings, describe_outcome
 from mudroom.intake.request import FileRequest, PageRequest, RecordRequest
 from mudroom.intake.robots_gate import (
@@ -24,6 +25,7 @@ from mudroom.intake.sitemaps import SitemapAnswer, SitemapAsk, SitemapReader, Si
 
 __all__ = [
     "HEADER_NAMES_OPTION",
+    "IMPORTED_OPTION",
     "PROFILE_OPTION",
     "ArchivePriors",
     "Blocked",
@@ -39,6 +41,8 @@ __all__ = [
     "PageFetcher",
     "PageRequest",
     "Parts",
+    "Prior",
+    "Priors",
     "Quarantined",
     "Recalled",
     "RecordRequest",

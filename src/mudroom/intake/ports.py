@@ -10,7 +10,7 @@ from mudroom.clock import Clock
 from mudroom.extract import ExtractLimits
 from mudroom.fetch import Fetched, FetchRequest
 from mudroom.intake.events import IntakeObserver
-from mudroom.intake.priors import ArchivePriors
+from mudroom.intake.priors import Priors
 from mudroom.intake.recall import Recalled
 from mudroom.jail import ExtractRequest, SitemapRequest
 from mudroom.model import ExtractedDocument, Isolation, ScanReport, ScanRequest, SitemapReading
@@ -62,5 +62,5 @@ class Parts:
     policy: PolicyOptions
     clock: Clock
     observer: IntakeObserver
-    priors: ArchivePriors | None = None
+    priors: Priors | None = None
     """Earlier snapshots that the site may be asked about; None where none ever is."""

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from mudroom.address import ParsedUrl
 from mudroom.clock import format_time
 from mudroom.corpus import CorpusStore
-from mudroom.errors import NotFound, StoreFailed
+from mudroom.errors import FetchFailed, NotFound, StoreFailed
 from mudroom.fetch import Fetched, Validators, check_not_modified, read_validators
 from mudroom.intake.recall import Recalled, recall_answer
 from mudroom.media import header_values
 from mudroom.snapshot import Snapshot, SnapshotStore, SourceKind, build_source_id
 
-__all__ = ["HEADER_NAMES_OPTION", "PROFILE_OPTION", "ArchivePriors", "Prior"]
+__all__ = ["HEADER_NAMES_OPTION", "PROFILE_OPTION", "ArchivePriors", "Prior", "Priors"]
 
 PROFILE_OPTION = "request_headers"
 """The option of a run that says which headers all of its requests carried."""
@@ -41,12 +41,28 @@ class Prior:
     validators: Validators
 
 
+class Priors(Protocol):
+    """Earlier snapshots that sites may be asked about. The real one is `ArchivePriors`."""
+
+    async def find(self, requested_url: str, url: ParsedUrl) -> Prior | None:
+        """What a site may be asked about. Raises StoreFailed where it cannot be read."""
+        ...
+
+    def recall(self, prior: Prior, answer: Fetched, now: datetime) -> Recalled:
+        """It in place of an answer that says it has not changed. Raises FetchFailed, ContentRefused."""
+        ...
+
+
 class ArchivePriors:
     """Finds earlier snapshots of pages that a request without headers of a caller's may ask about."""
 
-    def __init__(self, archive: SnapshotStore, corpus: CorpusStore, *, max_decoded_bytes: int) -> None:
+    def __init__(
+        self, archive: SnapshotStore, corpus: CorpusStore, profile: Headers, *, max_decoded_bytes: int
+    ) -> None:
+        """Shapes: `profile` is what every request carries."""
         self._archive = archive
         self._corpus = corpus
+        self._profile = profile
         self._max_decoded_bytes = max_decoded_bytes
         self._profiles: OrderedDict[str, Headers | None] = OrderedDict()
 
@@ -67,7 +83,9 @@ class ArchivePriors:
         if sent is None:
             return None
         validators = read_validators(url.normalized, snapshot.headers, sent)
-        return None if validators is None else Prior(snapshot=snapshot, validators=validators)
+        if validators is None or not _is_for(validators, self._profile):
+            return None
+        return Prior(snapshot=snapshot, validators=validators)
 
     def recall(self, prior: Prior, answer: Fetched, now: datetime) -> Recalled:
         """The earlier snapshot in place of an answer that says it has not changed.
@@ -109,6 +127,15 @@ def _read_fields(value: Any) -> Headers | None:
     except (TypeError, ValueError):
         return None
     return fields or None
+
+
+def _is_for(validators: Validators, profile: Headers) -> bool:
+    """Whether a request of this profile may have what these know again; a site may not look at it itself."""
+    try:
+        check_not_modified(validators, validators.url, (), profile)
+    except FetchFailed:
+        return False
+    return True
 
 
 def _may_not_be_kept(snapshot: Snapshot) -> bool:

@@ -9,18 +9,30 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, NoReturn
 
 from mudroom.address import EgressPolicy, parse_url
 from mudroom.corpus import CorpusStore
-from mudroom.crawl import CancelToken, Crawler, CrawlObserver, CrawlParts, RecordedOrder, Stop, page_key
+from mudroom.crawl import (
+    CancelToken,
+    Crawler,
+    CrawlObserver,
+    CrawlParts,
+    CrawlPolicy,
+    RecordedOrder,
+    ShouldFollow,
+    Stop,
+    page_key,
+    read_retries,
+)
 from mudroom.errors import Code, InvalidConfig, MudroomError
-from mudroom.intake import Intake, Parts, RobotsGates, Sitemaps
+from mudroom.intake import HEADER_NAMES_OPTION, Intake, Parts, RobotsGates, Sitemaps
 from mudroom.model import CrawlState, RunKind, WarningCode
 from mudroom.replay.compare import REPLAY_OPTION, Difference, compare_manifests, compare_versions
 from mudroom.replay.egress import find_egress
 from mudroom.replay.fetcher import ArchiveFetcher
-from mudroom.replay.policy import read_policy
+from mudroom.replay.priors import RecordedPriors
 from mudroom.replay.record import RunRecord, read_run
 from mudroom.replay.sources import ArchiveSources
 from mudroom.snapshot import KeepRule, SourceKind
@@ -73,20 +85,31 @@ class Replayer:
         self._max_decoded_bytes = max_decoded_bytes
 
     async def replay(
-        self, run_id: str, *, cancel: CancelToken | None = None, corpus: CorpusStore | None = None
+        self,
+        run_id: str,
+        *,
+        cancel: CancelToken | None = None,
+        corpus: CorpusStore | None = None,
+        should_follow: ShouldFollow | None = None,
     ) -> ReplayReport:
         """The crawl again, and what differs.
 
-        Shapes: `corpus` is where the replay's own record goes; None for where the run's stands.
+        Shapes: `corpus` is where the replay's own record goes; None for where the run's stands;
+            `should_follow` is the function by which the run's links were scored, if they were.
         Raises: NotFound RUN_NOT_FOUND; InvalidConfig for a run that cannot be replayed; StoreFailed.
         """
         run = await read_run(self._corpus, run_id)
         check_replayable(run)
-        policy = read_policy(run.options)
+        policy = _read_policy(run, should_follow)
         egress = find_egress(run.options)
         max_bytes = self._max_decoded_bytes
         fetcher = ArchiveFetcher(run, self._parts.archive, max_decoded_bytes=max_bytes)
-        order = RecordedOrder(_list_pages(run), stop=_find_stop(run))
+        order = RecordedOrder(
+            _list_pages(run),
+            stop=_find_stop(run),
+            began_at=datetime.fromisoformat(run.manifest["started_at"]),
+            retries=read_retries(run.manifest["warnings"]),
+        )
         crawler = self._join(run, fetcher, egress, corpus or self._corpus)
         manifest = await crawler.crawl(run.manifest["root_url"], policy, cancel=cancel, order=order)
         return ReplayReport(
@@ -106,7 +129,12 @@ class Replayer:
         corpus: CorpusStore,
     ) -> Crawler:
         parts = replace(
-            self._parts, fetcher=fetcher, egress=egress, keep=KeepRule.ALL, observer=self._observer
+            self._parts,
+            fetcher=fetcher,
+            egress=egress,
+            keep=KeepRule.ALL,
+            observer=self._observer,
+            priors=RecordedPriors(run),
         )
         return Crawler(
             CrawlParts(
@@ -143,6 +171,17 @@ def check_replayable(run: RunRecord) -> None:
             f"{run_id} was made with archive.keep = {keep}, and a replay needs every byte: "
             'crawl again with archive.keep = "all"'
         )
+
+
+def _read_policy(run: RunRecord, should_follow: ShouldFollow | None) -> CrawlPolicy:
+    """The policy that the run was begun with; values of its seed's headers were never recorded, nor are sent.
+
+    Raises: InvalidConfig.
+    """
+    names = run.options.get(HEADER_NAMES_OPTION, ())
+    return CrawlPolicy.from_options(
+        run.options, seed_headers=tuple((str(name), "") for name in names), should_follow=should_follow
+    )
 
 
 def _refuse(fault: str) -> NoReturn:
