@@ -128,6 +128,13 @@ def test_hostile_archives_are_read_in_little_memory(archive: bytes) -> None:
     assert peak < 24 << 20
 
 
+def test_gzip_that_breaks_off_without_end_is_given_up() -> None:
+    found = read(gzip.compress(A) + b"\x1f\x8b\x08" * 20_000)
+    assert found[0] == "aaa"
+    assert found[-1] == "<LIMIT>"
+    assert len(found) < 1100
+
+
 def test_a_damage_is_a_value() -> None:
     (damage,) = read_foreign(io.BytesIO(b"nothing\n"), ForeignLimits())
     assert isinstance(damage, ForeignDamage)
