@@ -59,6 +59,13 @@ class RereadRun:
             raise StoreFailed(Code.STORE_UNAVAILABLE, again["message"])
         return again
 
+    async def find_findings(self, number: int) -> tuple[Mapping[str, Any], ...]:
+        """What was found in a page that was read: ids and severities, as findings.json holds them."""
+        for each in await self._corpus.read_findings(self._writer.run_id):
+            if each["n"] == number:
+                return tuple(each["findings"])
+        return ()
+
     async def _read_page(self, page: PageRecord) -> None:
         egress = find_egress(self._run.options, [hop.exception for hop in page.hops if hop.exception])
         fetcher = ArchiveFetcher(self._run, self._parts.archive, max_decoded_bytes=self._max_decoded_bytes)
