@@ -117,7 +117,7 @@ def _list_page(dossier: Mapping[str, Any]) -> Rows:
     page = dossier["page"]
     facts = (
         "document_id", "url", "final_url", "outcome", "decision", "code", "message", "http_status", "content_type",
-        "bytes", "wire_bytes", "sha256", "retrieved_at", "revalidated_at", "initiator", "robots", "isolation",
+        "bytes", "wire_bytes", "sha256", "retrieved_at", "revalidated_at", "imported_at", "initiator", "robots", "isolation",
         "path", "markdown_sha256", "source_ref",
     )  # fmt: skip
     rows = [(name, str(page[name])) for name in facts if page.get(name) is not None]
