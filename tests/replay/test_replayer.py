@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from mudroom.assembly import Network, open_house
+from mudroom.assembly import Network, open_house, open_study
 from mudroom.corpus import load_schema
 from mudroom.crawl import RobotsMode
 from mudroom.errors import Code, InvalidConfig, MudroomError
