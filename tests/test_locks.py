@@ -35,7 +35,7 @@ def test_both_locks_pin_the_same_versions() -> None:
     assert {name: development.get(name) for name in pins_of("run.txt")} == pins_of("run.txt")
 
 
-@pytest.mark.parametrize("lock", ["run.txt", "dev.txt"])
+@pytest.mark.parametrize("lock", ["run.txt", "dev.txt", "archive-tools.txt"])
 def test_a_lock_names_hashes_and_no_index(lock: str) -> None:
     text = (ROOT / "requirements" / lock).read_text(encoding="utf-8")
     assert "://" not in text

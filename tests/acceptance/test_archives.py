@@ -103,6 +103,8 @@ def test_everything_leaves_when_asked_for_and_meets_the_same_verdicts(
     manifest = program.run("import", str(target), "--json").json
     assert pages(manifest)[:3] == pages(taken.manifest)
     assert manifest["pages"][2]["code"] == "PROMPT_INJECTION"
+    assert "holds" in program.run("verify", "@last").told
+    assert "imported_at" in program.run("inspect", "@last/2").told
 
 
 def test_a_wacz_leaves_and_comes_in(taken: Taken, program: Program, tmp_path: Path) -> None:

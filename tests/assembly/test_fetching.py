@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -161,6 +162,61 @@ async def test_a_url_that_the_host_refuses_is_not_asked_for(settings: Settings, 
                 await do(fetcher, site.url("/slow"))
             assert caught.value.code is Code.POLICY_VIOLATION
     assert site.hit_count("/slow") == 0
+
+
+class Stuck(Ledger):
+    """Hears its first event until the gate is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = threading.Event()
+
+    def on_event(self, event: FetchEvent) -> None:
+        self.gate.wait()
+        super().on_event(event)
+
+
+async def test_an_observer_that_stands_still_holds_up_no_request(
+    site: SiteServer, settings: Settings
+) -> None:
+    stuck = Stuck()
+    async with mudroom.Fetcher(settings, stuck) as fetcher:
+        for _ in range(20):
+            assert (await fetcher.submit(site.url("/"))).body == b"hello"
+        assert stuck.heard == []
+        stuck.gate.set()
+    assert stuck.heard.count("Finished") == 20
+
+
+class Faulty(Ledger):
+    """Fails in all that it is told and asked but one."""
+
+    def __init__(self, *, filters: bool) -> None:
+        super().__init__()
+        self._filters = filters
+
+    def on_event(self, event: FetchEvent) -> None:
+        raise ValueError("never mind")
+
+    def cookies_for(self, url: ParsedUrl, partition: str) -> str:
+        raise ValueError("never mind")
+
+    def is_url_allowed(self, url: ParsedUrl) -> bool:
+        if self._filters:
+            raise ValueError("never mind")
+        return True
+
+
+async def test_a_host_that_raises_costs_no_request_and_its_filter_says_no(
+    site: SiteServer, settings: Settings
+) -> None:
+    async with mudroom.Fetcher(settings, Faulty(filters=False)) as fetcher:
+        assert (await fetcher.submit(site.url("/"))).body == b"hello"
+    hits = site.hit_count("/")
+    async with mudroom.Fetcher(settings, Faulty(filters=True)) as fetcher:
+        with pytest.raises(EgressRefused) as caught:
+            await fetcher.submit(site.url("/"))
+    assert (caught.value.code, site.hit_count("/")) == (Code.POLICY_VIOLATION, hits)
 
 
 async def test_without_settings_those_of_the_user_are_read(

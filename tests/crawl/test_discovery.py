@@ -303,6 +303,12 @@ async def test_no_sitemap_is_asked_for_whose_pages_could_not_be_read() -> None:
     manifest = await bench.crawl(site | pages, max_pages=5)
     assert bench.asked == ["/", "/sitemap.xml", "/a", "/0", "/1", "/2", "/3"]
     assert told(manifest)["SITEMAP_LIMIT"] == "1 sitemap not asked for"
+    bench = Bench()
+    second = {f"{A}/b": sitemap(f"{A}/best"), f"{A}/best": page()}
+    await bench.crawl(
+        site | pages | second, max_pages=2, should_follow=lambda url, _: float(url.endswith("best"))
+    )
+    assert bench.asked == ["/", "/sitemap.xml", "/a", "/b", "/best"]
     for options in ({"max_pages": 1}, {"max_depth": 0}, {"scope": CrawlScope.PAGE}):
         bench = Bench()
         await bench.crawl({f"{A}/": page()}, **cast("Any", options))

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mudroom.address import ExceptionScope
-from mudroom.crawl.frontier import Admission, FrontierEntry
+from mudroom.crawl.frontier import Admission, Frontier, FrontierEntry
 from mudroom.crawl.memory_frontier import MemoryFrontier
+from mudroom.crawl.shelf import SqliteShelf
 from mudroom.model import Initiator
 
 HOSTS = ("a.example", "b.example", "c.example")
@@ -35,12 +39,24 @@ def make_entry(host: str, path: int, depth: int, place: int) -> FrontierEntry:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(steps=STEPS, cap=st.integers(min_value=1, max_value=8))
 def test_whatever_comes_each_url_is_taken_once_in_order_of_its_host(
     steps: list[tuple[str, str, int, int]], cap: int
 ) -> None:
-    frontier = MemoryFrontier(cap)
+    check(steps, cap, MemoryFrontier(cap))
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps=STEPS, cap=st.integers(min_value=1, max_value=8))
+def test_a_frontier_on_disk_does_as_one_in_memory(steps: list[tuple[str, str, int, int]], cap: int) -> None:
+    with TemporaryDirectory() as folder:
+        frontier = SqliteShelf(Path(folder)).create("crawl_x", cap)
+        check(steps, cap, frontier)
+        frontier.close(keeps=False)
+
+
+def check(steps: list[tuple[str, str, int, int]], cap: int, frontier: Frontier) -> None:
     waiting: dict[str, FrontierEntry] = {}
     open_numbers: list[int] = []
     gone: set[str] = set()

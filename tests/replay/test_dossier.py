@@ -118,5 +118,6 @@ async def test_what_is_not_there_is_not_found(settings: Settings) -> None:
     assert await code_of(settings, "https://nowhere.example/") is Code.SNAPSHOT_MISSING
     assert await code_of(settings, source_ref[:-1]) is Code.INVALID_REFERENCE
     assert await code_of(settings, "../../private/1") is Code.RUN_NOT_FOUND
+    assert await code_of(settings, source_ref[:-64] + "0" * 64) is Code.SNAPSHOT_MISMATCH
     older = source_ref.replace("fetched_at=20", "fetched_at=19")
     assert await code_of(settings, older[:-64] + "0" * 64) is Code.SNAPSHOT_MISSING

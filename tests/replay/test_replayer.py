@@ -6,13 +6,14 @@ import asyncio
 import json
 import sqlite3
 from dataclasses import replace
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from mudroom.assembly import open_house
+from mudroom.assembly import Network, open_house
 from mudroom.corpus import load_schema
 from mudroom.crawl import RobotsMode
 from mudroom.errors import Code, InvalidConfig, MudroomError
@@ -20,6 +21,8 @@ from mudroom.replay import Difference
 from mudroom.settings import Settings
 from mudroom.snapshot import KeepRule
 from mudroom.testing.answers import stalling, text
+from mudroom.testing.authority import Authority
+from mudroom.testing.resolvers import ScriptedResolver
 from mudroom.testing.routes import Route
 from mudroom.testing.server import SiteServer
 from mudroom.testing.unjailed import UnjailedGuests
@@ -68,6 +71,43 @@ EVERY_END = [
     ("/torn/2", "CONNECTION_LOST"),
     ("/b/4", "SAFE"),
 ]
+
+
+async def test_an_upgrade_to_https_is_replayed_as_it_was(
+    settings: Settings, authority: Authority, ca_file: Path
+) -> None:
+    hsts = ("Strict-Transport-Security", "max-age=600")
+    routes = [
+        page("/", "/1", headers=(hsts,)),
+        page("/1"),
+        text("/robots.txt", "User-agent: *\nDisallow: /x\n"),
+    ]
+    async with SiteServer(*routes, tls=authority.server_context("site.test")) as site:
+        egress = replace(
+            settings.egress,
+            ports=frozenset({80, 443, site.tls_port}),
+            allow_networks=(ip_network("127.0.0.0/8"),),
+            ca_file=str(ca_file),
+            ca_hosts=frozenset({"site.test"}),
+        )
+        settings = replace(settings, egress=egress)
+        network = Network(resolver=ScriptedResolver({"site.test": "127.0.0.1"}))
+        policy = replace(settings.crawl, delay_seconds=0.0)
+        async with open_house(settings, guests=UnjailedGuests(), network=network) as house:
+            first = await house.crawl(f"https://site.test:{site.tls_port}/", policy)
+            live = await house.crawl(f"http://site.test:{site.tls_port}/", policy)
+        assert all(request.is_tls for request in site.requests)
+    assert (
+        [row["outcome"] for row in first["pages"]]
+        == [row["outcome"] for row in live["pages"]]
+        == ["STORED"] * 2
+    )
+    hops = json.loads((settings.workspace / "runs" / live["run_id"] / "metadata/000001.json").read_bytes())[
+        "hops"
+    ]
+    assert [hop["protocol"] for hop in hops] == ["HSTS", "HTTP/1.1"]
+    report = await replay(settings, live["run_id"])
+    assert report.differences == ()
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])

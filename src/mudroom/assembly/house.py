@@ -22,7 +22,16 @@ from mudroom.assembly.build import (
 )
 from mudroom.clock import Clock, SystemClock
 from mudroom.corpus import FileCorpus, RunVersions, RunWriter
-from mudroom.crawl import Crawler, CrawlObserver, CrawlParts, CrawlPolicy, SilentObserver
+from mudroom.crawl import (
+    Crawler,
+    CrawlObserver,
+    CrawlParts,
+    CrawlPolicy,
+    Outlet,
+    SilentObserver,
+    SqliteShelf,
+    give_to_nobody,
+)
 from mudroom.errors import FileRefused, MudroomError
 from mudroom.exchange import Importer, ImportLimits
 from mudroom.fetch import FetchContext, Fetcher, FileHstsStore, Hsts, RedirectRule, open_telling
@@ -52,7 +61,7 @@ from mudroom.settings import Settings
 from mudroom.snapshot import FileSnapshotStore, KeepRule
 from mudroom.warc import ForeignLimits
 
-__all__ = ["House", "Network", "fail_without_run", "open_fetcher", "open_house"]
+__all__ = ["House", "Network", "fail_without_run", "open_fetcher", "open_house", "open_network"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,9 +182,17 @@ class House:
         importer = Importer(self.intake, self.corpus, self.archive, limits)
         return await importer.take(path, _show_name(path), describe_run(self.settings))
 
-    async def crawl(self, untrusted_seed: str, policy: CrawlPolicy) -> dict[str, Any]:
+    async def crawl(
+        self, untrusted_seed: str, policy: CrawlPolicy, *, outlet: Outlet = give_to_nobody
+    ) -> dict[str, Any]:
         """The manifest of one crawl. Cancelling the task stops it and still gives its manifest."""
-        return await self.crawler.crawl_to_end(untrusted_seed, policy)
+        return await self.crawler.crawl_to_end(untrusted_seed, policy, outlet=outlet)
+
+    async def resume(
+        self, untrusted_run: str, *, headers: tuple[tuple[str, str], ...] = ()
+    ) -> dict[str, Any]:
+        """The manifest of a crawl that was killed or stopped, gone on with; cancelled as `crawl` is."""
+        return await self.crawler.resume_to_end(untrusted_run, seed_headers=headers)
 
 
 _HEAD_ROOM_BYTES = 1 << 20
@@ -196,12 +213,12 @@ async def open_fetcher(
 
     Shapes: `context` is the host's part in what is fetched; None for none.
     """
-    async with _open_network(settings, network, SystemClock(), context) as (fetcher, _):
+    async with open_network(settings, network, SystemClock(), context) as (fetcher, _):
         yield fetcher
 
 
 @asynccontextmanager
-async def _open_network(
+async def open_network(
     settings: Settings, network: Network, clock: Clock, context: FetchContext | None = None
 ) -> AsyncIterator[tuple[Fetcher, EgressSource]]:
     """The fetcher, and the one source of policy that it shares with all who judge before it."""
@@ -251,7 +268,7 @@ async def open_house(
     clock = SystemClock()
     versions = find_versions(settings, policy)
     async with AsyncExitStack() as stack:
-        fetcher, egress = await stack.enter_async_context(_open_network(settings, network, clock))
+        fetcher, egress = await stack.enter_async_context(open_network(settings, network, clock))
         archive = build_archive(settings, clock)
         stack.push_async_callback(archive.aclose)
         corpus = FileCorpus(settings.workspace, versions, clock)
@@ -289,6 +306,7 @@ async def open_house(
                 sitemaps=Sitemaps(fetcher, started, archive if keep is KeepRule.ALL else None, clock),
                 observer=observer,
                 options=describe_run(settings),
+                frontiers=SqliteShelf(settings.workspace / "private" / "frontier"),
             )
         )
         yield House(

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mudroom.address import ExceptionScope
-from mudroom.assembly.house import fail_without_run, open_house
-from mudroom.crawl import CrawlPolicy
-from mudroom.errors import GuestFailed, InvalidConfig
+from mudroom.assembly.house import House, fail_without_run, open_house
+from mudroom.crawl import CrawlPolicy, OutcomeStream
+from mudroom.errors import FetchFailed, GuestFailed, InvalidConfig
 from mudroom.intake import Outcome
 from mudroom.model import Initiator, View
+from mudroom.net import check_request_headers
 from mudroom.settings import Settings, load_settings
 
-__all__ = ["crawl_site", "open_target", "open_target_blocking"]
+__all__ = ["Seed", "crawl_site", "open_target", "open_target_blocking", "stream_site"]
 
 
 async def open_target(target: str | Path, *, settings: Settings | None = None, text: bool = False) -> Outcome:
@@ -44,17 +47,85 @@ def open_target_blocking(
     return asyncio.run(open_target(target, settings=settings, text=text))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seed:
+    """Where a crawl begins, with what is sent for it alone: `mudroom.Seed`."""
+
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+    """Sent to the seed's origin and nowhere else."""
+    agent: str | None = None
+    """What the User-Agent header says in this crawl; None for that of the settings."""
+
+
 async def crawl_site(
-    seed: str, policy: CrawlPolicy | None = None, *, settings: Settings | None = None
+    seed: str | Seed, policy: CrawlPolicy | None = None, *, settings: Settings | None = None
 ) -> dict[str, Any]:
     """The manifest of one crawl: `mudroom.crawl`. Cancelling the task stops it and still gives its manifest.
 
     Shapes: without a policy, that of the settings.
     Raises: InvalidConfig only, also where this machine can hold no guest.
     """
-    settings = settings or load_settings(os.environ)
+    url, settings, policy = _prepare(seed, policy, settings)
     try:
         async with open_house(settings) as house:
-            return await house.crawl(seed, policy or settings.crawl)
+            return await house.crawl(url, policy)
     except GuestFailed as error:
         raise InvalidConfig(f"{error.message}; {error.advice}") from error
+
+
+async def stream_site(
+    seed: str | Seed, policy: CrawlPolicy | None = None, *, settings: Settings | None = None
+) -> AsyncIterator[Outcome]:
+    """The pages of one crawl, each as soon as it is decided: `mudroom.crawl_stream`.
+
+    Why: a site of thousands of pages is read while it comes in. The crawl waits for its reader when eight
+        pages wait; a reader who leaves the loop ends it in good order, with a manifest, as a person does.
+    Shapes: in the order in which pages end, which is not that of their numbers.
+    Raises: InvalidConfig only, before the first page.
+    """
+    url, settings, policy = _prepare(seed, policy, settings)
+    stream = OutcomeStream()
+    try:
+        async with open_house(settings) as house:
+            crawl = asyncio.create_task(_feed(house, url, policy, stream))
+            try:
+                while (outcome := await stream.get()) is not None:
+                    yield outcome
+            finally:
+                await _end(crawl, stream)
+    except GuestFailed as error:
+        raise InvalidConfig(f"{error.message}; {error.advice}") from error
+
+
+async def _feed(house: House, url: str, policy: CrawlPolicy, stream: OutcomeStream) -> None:
+    try:
+        await house.crawl(url, policy, outlet=stream.put)
+    finally:
+        await stream.close()
+
+
+async def _end(crawl: asyncio.Task[None], stream: OutcomeStream) -> None:
+    """Let the crawl write its manifest, whether it has come to its end or its reader has left."""
+    await stream.close()
+    crawl.cancel()  # after its end this does nothing, before it is a person's word to stop
+    await asyncio.wait({crawl})
+    if not crawl.cancelled():  # as it is when it never began
+        crawl.result()
+
+
+def _prepare(
+    seed: str | Seed, policy: CrawlPolicy | None, settings: Settings | None
+) -> tuple[str, Settings, CrawlPolicy]:
+    """URL, settings and policy of one crawl. Raises: InvalidConfig."""
+    settings = settings or load_settings(os.environ)
+    policy = policy or settings.crawl
+    if isinstance(seed, str):
+        return seed, settings, policy
+    if seed.agent is not None:
+        try:
+            check_request_headers((("User-Agent", seed.agent),))
+        except FetchFailed as error:
+            raise InvalidConfig(f"the seed's agent cannot be sent: {error.message}") from error
+        settings = replace(settings, fetch=replace(settings.fetch, user_agent=seed.agent))
+    return seed.url, settings, replace(policy, seed_headers=(*policy.seed_headers, *seed.headers))

@@ -16,7 +16,7 @@ from mudroom.errors import Code, FetchFailed
 from mudroom.fetch import FetchRequest
 from mudroom.intake import Guests, Parts
 from mudroom.jail import GuestPool
-from mudroom.replay import Replayer, Verifier
+from mudroom.replay import Replayer, Rescanner, Verifier
 from mudroom.settings import Settings
 from mudroom.snapshot import FileSnapshotStore, KeepRule
 
@@ -33,6 +33,7 @@ class Study:
     versions: RunVersions
     replayer: Replayer
     verifier: Verifier
+    rescanner: Rescanner
 
 
 class _NoFetcher:
@@ -84,4 +85,5 @@ async def open_study(
             versions=versions,
             replayer=Replayer(parts, corpus, observer, max_decoded_bytes=max_decoded_bytes),
             verifier=Verifier(parts, corpus, versions, max_decoded_bytes=max_decoded_bytes),
+            rescanner=Rescanner(parts, corpus, versions, max_decoded_bytes=max_decoded_bytes),
         )

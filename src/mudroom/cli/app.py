@@ -22,6 +22,7 @@ _COMMANDS = {
     "rebuild": "Make the archive's index again from its segments.",
     "inspect": "Show what is known of a run, a reference or a URL.",
     "replay": "Crawl again from the archive, without a network, and compare.",
+    "rescan": "Show which decisions the rules of now would change.",
     "verify": "Check a run or reference again, from bytes to text.",
     "export": "Write a run as a WARC or WACZ file.",
     "import": "Take the pages of a WARC or WACZ file in.",

@@ -39,7 +39,7 @@ def command(*, name: str, as_json: bool) -> int:
 
     Nothing is fetched, and nothing of a page's text is shown, its title included.
 
-    Exit status: 0 found, 1 nothing found.
+    Exit status: 0 found, 1 nothing found, or a reference whose record is damaged.
     """
     common = CommonOptions.current()
     dossier = run_work(_inspect(common.load(), name))
@@ -47,7 +47,8 @@ def command(*, name: str, as_json: bool) -> int:
         print_json(dossier)
     else:
         _tell(dossier, common.voice())
-    return ExitStatus.DONE
+    is_damaged = dossier["kind"] == "ref" and dossier["archive"]["state"] != "found"
+    return ExitStatus.FAILED if is_damaged else ExitStatus.DONE
 
 
 async def _inspect(settings: Settings, name: str) -> dict[str, Any]:
@@ -116,7 +117,7 @@ def _list_page(dossier: Mapping[str, Any]) -> Rows:
     page = dossier["page"]
     facts = (
         "document_id", "url", "final_url", "outcome", "decision", "code", "message", "http_status", "content_type",
-        "bytes", "wire_bytes", "sha256", "retrieved_at", "revalidated_at", "initiator", "robots", "isolation",
+        "bytes", "wire_bytes", "sha256", "retrieved_at", "revalidated_at", "imported_at", "initiator", "robots", "isolation",
         "path", "markdown_sha256", "source_ref",
     )  # fmt: skip
     rows = [(name, str(page[name])) for name in facts if page.get(name) is not None]

@@ -42,9 +42,10 @@ def command(*, name: str, as_json: bool) -> int:
     mudroom verify @last/3         (its third page)
     mudroom verify 'mudroom-snapshot:page%3A%3Ahttps…'
 
-    The chain is done again from the archive: bytes, their digest, extraction, scan, decision, the text
-    in pages/. The first stage that differs is named. What another version of the program, its rules or
-    its policy reads otherwise is named as that. Nothing is fetched and nothing is changed.
+    The chain is done again from the archive: bytes, their digest, extraction, scan, decision, the
+    text in pages/. The first stage that differs is named. What another version of the program,
+    its rules or its policy reads otherwise is named as that. Nothing is fetched and nothing is
+    changed.
 
     Exit status: 0 holds, 3 does not hold, 1 could not be done.
     """

@@ -13,6 +13,7 @@ from mudroom.corpus.records import (
     StoredPage,
 )
 from mudroom.corpus.reopening import RecordedPage, ReopenedRun
+from mudroom.corpus.rescreening import Rescreening
 from mudroom.corpus.schemas import SCHEMA_NAMES, load_schema
 from mudroom.corpus.store import CorpusStore, RunWriter
 
@@ -25,6 +26,7 @@ __all__ = [
     "PageNote",
     "RecordedPage",
     "ReopenedRun",
+    "Rescreening",
     "RunSummary",
     "RunVersions",
     "RunWarning",

@@ -28,6 +28,8 @@ from mudroom.corpus.reading import (
 from mudroom.corpus.recorder import RunRecorder
 from mudroom.corpus.records import RunSummary, RunVersions, StoredPage
 from mudroom.corpus.reopening import ReopenedRun
+from mudroom.corpus.rescreening import Rescreening, apply_rescreening
+from mudroom.corpus.run_folder import FolderFiles
 from mudroom.errors import Code, NotFound, StoreFailed
 from mudroom.model import RunKind, format_run_id
 
@@ -135,6 +137,16 @@ class FileCorpus:
     async def read_findings(self, run_id: str) -> Sequence[Mapping[str, Any]]:
         """What was found in a run's pages."""
         return await self._do(lambda: read_findings(self._workspace, run_id))
+
+    async def rescreen(self, run_id: str, pages: Sequence[Rescreening]) -> None:
+        """Record new verdicts on accepted documents; what is no longer accepted leaves pages/."""
+        at = format_time(self._clock.now())
+
+        def apply() -> None:
+            with lock_run(self._workspace, run_id) as folder:
+                apply_rescreening(FolderFiles(folder), run_id, pages, at)
+
+        await self._do(apply)
 
     async def read_document(self, run_id: str, number: int) -> StoredPage:
         """An accepted document, exactly as it was scanned."""

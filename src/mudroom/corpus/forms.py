@@ -254,6 +254,7 @@ def _metadata(
         "hops": [],
         "markdown_sha256": None,
         "exposed_sha256": {},
+        "rescreened": [],
         "finding_ids": [],
     }
     return {**fields, **row, **more, "versions": dict(versions)}

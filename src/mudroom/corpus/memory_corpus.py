@@ -22,6 +22,7 @@ from mudroom.corpus.reading import (
 from mudroom.corpus.recorder import FINDINGS_FILE, SOURCES_FILE, RunRecorder, metadata_path
 from mudroom.corpus.records import RunSummary, RunVersions, StoredPage
 from mudroom.corpus.reopening import ReopenedRun, RunRemains, run_is_active
+from mudroom.corpus.rescreening import Rescreening, apply_rescreening
 from mudroom.corpus.sink import JournalName, MemorySink
 from mudroom.errors import Code
 from mudroom.model import CrawlState, RunKind, format_run_id
@@ -121,6 +122,12 @@ class MemoryCorpus:
             raise run_not_found()
         lines = run.lines(JournalName.FINDINGS)
         return [parse_record(line) for line in lines] or list_entries(run.files[FINDINGS_FILE], "documents")
+
+    async def rescreen(self, run_id: str, pages: Sequence[Rescreening]) -> None:
+        """Record new verdicts on accepted documents; what is no longer accepted leaves pages/."""
+        if (run := self._runs.get(run_id)) is None:
+            raise run_not_found()
+        apply_rescreening(run, run_id, pages, format_time(self._clock.now()))
 
     async def read_document(self, run_id: str, number: int) -> StoredPage:
         """An accepted document, exactly as it was scanned."""

@@ -138,14 +138,14 @@ def read_remains(workspace: Path, run_id: str, given_up: Collection[Code]) -> Ru
 
 
 @contextmanager
-def lock_run(workspace: Path, run_id: str) -> Iterator[None]:
-    """Holds a run's folder, so that two cannot take it up at once. Raises: StoreFailed RUN_ACTIVE."""
+def lock_run(workspace: Path, run_id: str) -> Iterator[int]:
+    """A run's folder, held, so that two cannot take it up at once. Raises: StoreFailed RUN_ACTIVE."""
     with _run_folder(workspace, run_id) as folder:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as held:
             raise run_is_active(run_id) from held
-        yield
+        yield folder
 
 
 def add_rows(manifest: dict[str, Any], lines: Iterable[bytes]) -> None:

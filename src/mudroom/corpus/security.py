@@ -11,7 +11,7 @@ from mudroom.corpus.manifest import join_lines
 from mudroom.corpus.records import PageRecord
 from mudroom.model import Decision, Severity
 
-__all__ = ["SecurityTally", "findings_line", "render_findings"]
+__all__ = ["SUMMARY_SCHEMA", "SecurityTally", "findings_line", "render_findings"]
 
 FINDINGS_SCHEMA = "mudroom.findings/1"
 SUMMARY_SCHEMA = "mudroom.security-summary/1"

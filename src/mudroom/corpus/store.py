@@ -15,6 +15,7 @@ from mudroom.corpus.records import (
     StoredPage,
 )
 from mudroom.corpus.reopening import ReopenedRun
+from mudroom.corpus.rescreening import Rescreening
 from mudroom.errors import Code
 from mudroom.model import BlockedDocument, CrawlState, RunKind
 from mudroom.screen import AcceptedDocument, QuarantinedDocument
@@ -121,6 +122,13 @@ class CorpusStore(Protocol):
 
     async def read_findings(self, run_id: str) -> Sequence[Mapping[str, Any]]:
         """What was found in a run's pages: of each that has any, its number, and ids and severities."""
+        ...
+
+    async def rescreen(self, run_id: str, pages: Sequence[Rescreening]) -> None:
+        """Record new verdicts on accepted documents; what is no longer accepted leaves pages/.
+
+        Raises: StoreFailed RUN_ACTIVE while the run is written.
+        """
         ...
 
     async def read_document(self, run_id: str, number: int) -> StoredPage:

@@ -9,14 +9,15 @@ from typing import Any
 
 from mudroom.address import ExceptionScope, parse_url
 from mudroom.clock import format_time
-from mudroom.corpus import RunWriter
+from mudroom.corpus import CorpusStore, ReopenedRun, RunWriter
 from mudroom.crawl.cancel import CancelToken
 from mudroom.crawl.events import CrawlEvent
 from mudroom.crawl.order import LiveOrder, TakeOrder
+from mudroom.crawl.orders import Outlet, RunOrders, give_to_nobody
 from mudroom.crawl.policy import CrawlPolicy, ShouldFollow
 from mudroom.crawl.ports import CrawlParts
-from mudroom.crawl.resuming import GIVEN_UP, check_resumable, find_recorded, read_seed
-from mudroom.crawl.run import CrawlRun, Outlet, RunOrders, give_to_nobody
+from mudroom.crawl.resuming import GIVEN_UP, check_not_begun, check_resumable, find_recorded, read_seed
+from mudroom.crawl.run import CrawlRun
 from mudroom.crawl.seed import Seed
 from mudroom.errors import Code, InvalidConfig, MudroomError, StoreFailed
 from mudroom.model import CrawlState, Initiator, RunKind
@@ -93,36 +94,30 @@ class Crawler:
         policy = CrawlPolicy.from_options(
             summary.options, seed_headers=seed_headers, should_follow=should_follow
         )
-        try:
-            reopened = await corpus.reopen_run(run_id, given_up=GIVEN_UP)
-        except StoreFailed as error:
-            if error.code is Code.RUN_ACTIVE:
-                raise InvalidConfig(f"{error.message}; {error.advice}") from error
-            raise
-        writer, frontier = reopened.writer, None
+        frontier = parts.frontiers.reopen(run_id, policy.frontier_cap)
+        if frontier is None:
+            check_not_begun(summary)
+        reopened: ReopenedRun | None = None
         is_restored = False
         try:
-            frontier = parts.frontiers.reopen(run_id, policy.frontier_cap)
-            if frontier is None and reopened.pages:
-                raise StoreFailed(
-                    Code.SNAPSHOT_MISSING,
-                    f"{run_id} has no frontier any more, so it cannot go on; begin anew",
-                )
-            frontier = frontier or parts.frontiers.create(run_id, policy.frontier_cap)
+            reopened = await _reopen(corpus, run_id)
+            if frontier is None:
+                frontier = parts.frontiers.create(run_id, policy.frontier_cap)
             left = frontier.restore(find_recorded(reopened.pages))
             seed = read_seed(reopened.root_url, left.notes)
             began_at = datetime.fromisoformat(reopened.started_at)
             orders = RunOrders(began_at=began_at, cancel=cancel or CancelToken(), outlet=outlet)
-            run = CrawlRun(parts, policy, seed, writer, frontier, orders)
+            run = CrawlRun(parts, policy, seed, reopened.writer, frontier, orders)
             run.restore(reopened, left)
             is_restored = True
         finally:
             if not is_restored:
                 if frontier is not None:
                     frontier.close(keeps=True)
-                await writer.abandon()
+                if reopened is not None:
+                    await reopened.writer.abandon()
         parts.observer.on_crawl(CrawlEvent(run_id=run_id, state=CrawlState.CREATED))
-        return await self._work(run, writer, seed, policy, began_at)
+        return await self._work(run, reopened.writer, seed, policy, began_at)
 
     async def crawl_to_end(
         self, untrusted_seed: str, policy: CrawlPolicy | None = None, *, outlet: Outlet = give_to_nobody
@@ -200,6 +195,16 @@ class Crawler:
 
 
 _TOTALS = ("attempted", "stored", "warned", "quarantined", "blocked", "failed", "discovered", "bytes")
+
+
+async def _reopen(corpus: CorpusStore, run_id: str) -> ReopenedRun:
+    """The run's record. Raises: InvalidConfig while somebody writes it; StoreFailed."""
+    try:
+        return await corpus.reopen_run(run_id, given_up=GIVEN_UP)
+    except StoreFailed as error:
+        if error.code is Code.RUN_ACTIVE:
+            raise InvalidConfig(f"{error.message}; {error.advice}") from error
+        raise
 
 
 async def _to_end(crawl: Coroutine[Any, Any, dict[str, Any]], cancel: CancelToken) -> dict[str, Any]:

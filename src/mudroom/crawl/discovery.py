@@ -115,7 +115,9 @@ class SiteDiscovery:
             self._notes.tell_counted(self._start.root.normalized)
 
     def _has_enough(self) -> bool:
-        enough = min(self._max_pages, _ENOUGH_PER_PAGE * self._policy.max_pages)
+        enough = self._max_pages
+        if self._policy.should_follow is None:  # else the best may be named last
+            enough = min(enough, _ENOUGH_PER_PAGE * self._policy.max_pages)
         return self._pages >= enough or self._visitor.bytes_left <= 0
 
     def _is_named(self, waiting: _Waiting) -> bool:

@@ -153,6 +153,10 @@ class Frontier(Protocol):
         """All or nothing of what was done since the last time is there for the next sitting."""
         ...
 
+    def rollback(self) -> None:
+        """Undo what was done since the last commit, for the next sitting; this one only closes then."""
+        ...
+
     async def sync(self) -> None:
         """Bring what was committed to the disk itself."""
         ...

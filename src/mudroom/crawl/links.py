@@ -58,12 +58,13 @@ def make_entry(
     initiator: Initiator,
     rank: tuple[int, int, int],
     score: float = 0.0,
+    key: str | None = None,
 ) -> FrontierEntry:
     """A judged URL as it waits in the frontier."""
     depth, parent, place = rank
     return FrontierEntry(
         url=url.normalized,
-        key=page_key(url),
+        key=key or page_key(url),
         host=url.authority,
         origin=url.origin,
         depth=depth,
@@ -166,7 +167,7 @@ class LinkSieve:
             self._notices.count(score)
             return None
         rank = (context.depth, context.page_number, context.place)
-        entry = make_entry(url, scope, initiator=Initiator.PAGE, rank=rank, score=score)
+        entry = make_entry(url, scope, initiator=Initiator.PAGE, rank=rank, score=score, key=key)
         match self._frontier.add(entry):
             case Admission.QUEUED:
                 self.discovered += 1

@@ -103,6 +103,9 @@ class MemoryFrontier:
     def commit(self) -> None:
         """It is there."""
 
+    def rollback(self) -> None:
+        """What is in memory is not undone: the pages that it led to are known at the next sitting."""
+
     async def sync(self) -> None:
         """There is no disk."""
 

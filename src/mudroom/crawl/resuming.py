@@ -12,7 +12,7 @@ from mudroom.crawl.seed import Seed
 from mudroom.errors import Code, InvalidConfig, StoreFailed
 from mudroom.model import CrawlState, OutcomeKind, RunKind
 
-__all__ = ["GIVEN_UP", "check_resumable", "find_recorded", "read_seed"]
+__all__ = ["GIVEN_UP", "check_not_begun", "check_resumable", "find_recorded", "read_seed"]
 
 GIVEN_UP = frozenset({Code.CANCELLED, Code.CRAWL_LIMIT_REACHED})
 """The codes of pages that were on their way when a crawl was stopped: they are tried again."""
@@ -29,6 +29,21 @@ def check_resumable(run: RunSummary) -> None:
         _refuse(f"{run_id} is being written at this moment; wait until it has ended, or stop its program")
     if run.state is CrawlState.COMPLETE:
         _refuse(f"{run_id} is complete; crawl the site again with: mudroom crawl")
+
+
+def check_not_begun(run: RunSummary) -> None:
+    """Nothing, when a run without a frontier may begin with its seed. Raises: InvalidConfig, StoreFailed."""
+    if run.state is CrawlState.LIMIT_REACHED:
+        _refuse(
+            f"{run.run_id} reached max_pages or max_total_bytes of its policy, under which it cannot go on; "
+            "crawl again with more of them"
+        )
+    if run.state is CrawlState.FAILED:
+        _refuse(f"{run.run_id} has failed, so there is nothing to go on with; crawl again")
+    if run.totals.get("attempted"):
+        raise StoreFailed(
+            Code.SNAPSHOT_MISSING, f"{run.run_id} has no frontier any more, so it cannot go on; crawl again"
+        )
 
 
 def find_recorded(pages: Sequence[RecordedPage]) -> Sequence[Recorded]:

@@ -11,56 +11,39 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Coroutine
 from typing import Any
 
-from mudroom.address import ParsedUrl, parse_url
 from mudroom.budget import ByteBudget, Reservation
 from mudroom.corpus import FailedRecord, ReopenedRun, RunWriter
 from mudroom.crawl.aside import run_aside
 from mudroom.crawl.attempt import Attempt
-from mudroom.crawl.cancel import CancelToken
-from mudroom.crawl.discovery import SiteDiscovery
 from mudroom.crawl.ended import EndedPage
 from mudroom.crawl.faults import describe_fault
+from mudroom.crawl.following import Follower
 from mudroom.crawl.frontier import Frontier, FrontierEntry, Left
-from mudroom.crawl.links import LinkSieve
 from mudroom.crawl.manners import HostManners
 from mudroom.crawl.notices import Notices
-from mudroom.crawl.order import LiveOrder, TakeOrder
-from mudroom.crawl.policy import CrawlPolicy, Discovery
+from mudroom.crawl.orders import RunOrders
+from mudroom.crawl.policy import CrawlPolicy
 from mudroom.crawl.ports import CrawlParts
 from mudroom.crawl.progress import restore_progress, save_progress
-from mudroom.crawl.reach import Reach
 from mudroom.crawl.recording import leave
 from mudroom.crawl.reorder import ReorderBuffer
-from mudroom.crawl.retries import describe_retries
-from mudroom.crawl.seed import Seed, find_root, find_start
+from mudroom.crawl.seed import Seed
 from mudroom.crawl.sitemap_visits import SitemapVisitor
 from mudroom.crawl.tally import Stop, Tally
 from mudroom.crawl.telling import CrawlTeller
 from mudroom.crawl.timer import Timer
-from mudroom.crawl.traps import TrapWatch
-from mudroom.crawl.twins import find_content_twin
 from mudroom.crawl.visitor import PageVisitor
 from mudroom.crawl.visits import VisitPlanner
 from mudroom.errors import CODES, Code, StoreFailed
 from mudroom.intake import Failed, Outcome, PageFacts
 from mudroom.model import CrawlState, PageState, WarningCode, format_document_id
 
-__all__ = ["CrawlRun", "Outlet", "RunOrders", "give_to_nobody"]
+__all__ = ["CrawlRun"]
 
 _log = logging.getLogger(__name__)
-
-
-Outlet = Callable[[Outcome], Awaitable[None]]
-"""Is given each page when it has ended; the crawl waits for it."""
-
-
-async def give_to_nobody(_outcome: Outcome) -> None:
-    """Nothing: nobody waits for pages."""
 
 
 _SMALLEST_SHARE_BYTES = 1024 * 1024
@@ -73,17 +56,6 @@ _MAX_HELD_LINKS = 100_000
 _ABORTS = frozenset({Stop.TIME, Stop.CANCELLED})
 _RESUMABLE = frozenset({Stop.TIME, Stop.CANCELLED, Stop.STORE})
 """Ends after which the same policy lets the crawl go on."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOrders:
-    """What else is wanted of one sitting of a crawl."""
-
-    began_at: datetime
-    """When its first sitting began."""
-    cancel: CancelToken = field(default_factory=CancelToken)
-    order: TakeOrder = field(default_factory=LiveOrder)
-    outlet: Outlet = give_to_nobody
 
 
 class CrawlRun:
@@ -107,7 +79,6 @@ class CrawlRun:
         self._robots = parts.robots.open_gate(writer.run_id, policy.robots, writer.record_source)
         self._order = orders.order
         self._frontier = frontier
-        self._began_at = orders.order.began_at or orders.began_at
         self._line: ReorderBuffer[EndedPage] = ReorderBuffer()
         self._manners = HostManners(policy.concurrency, policy.per_host_concurrency)
         self._budget = ByteBudget(
@@ -117,7 +88,15 @@ class CrawlRun:
         self._notices = Notices()
         self._tally = Tally()
         self._teller = CrawlTeller(observer=parts.observer, run_id=writer.run_id, count=self._count)
-        self._sieve = self._make_sieve(seed.url)
+        self._follower = Follower(
+            parts,
+            policy,
+            seed,
+            frontier=frontier,
+            notices=self._notices,
+            began_at=orders.order.began_at or orders.began_at,
+            on_queued=lambda entry: self._teller.tell_page(entry, PageState.DISCOVERED),
+        )
         self._planner = VisitPlanner(
             parts,
             policy,
@@ -161,8 +140,8 @@ class CrawlRun:
             self._tally.restore(page.outcome, page.code, is_seed=page.number == 1)
         waiting = {number for number, _ in left.line}
         if pages and pages[0].number == 1 and 1 not in waiting:
-            self._root_at(self._find_root(pages[0].final_url))
-        restore_progress(left.notes, self._notices, self._sieve, self._budget)
+            self._follower.root_at(pages[0].final_url)
+        restore_progress(left.notes, self._notices, self._follower.sieve, self._budget)
         for number, ended in left.line:
             self._line.join_earlier(number)
             if ended is not None:
@@ -201,7 +180,7 @@ class CrawlRun:
         """Queue the seed, unless an earlier sitting has."""
         if not self._is_begun:
             self._frontier.add(self._seed.make_entry())
-            self._sieve.discovered += 1
+            self._follower.sieve.discovered += 1
             for name, value in self._seed.list_notes():
                 self._frontier.note(name, value)
             self._save_notes()
@@ -266,7 +245,7 @@ class CrawlRun:
             self._line.join(entry.number)
         self._manners.begin(entry.host, now, self._planner.choose_delay(entry.origin))
         self._tally.attempted += 1
-        task = asyncio.create_task(self._visitor.visit(attempt, self._sieve.reach, self._writer))
+        task = asyncio.create_task(self._visitor.visit(attempt, self._follower.reach, self._writer))
         task.add_done_callback(self._note_end)
         self._in_flight[task] = attempt
 
@@ -315,13 +294,18 @@ class CrawlRun:
 
     async def _take_in_ready(self) -> None:
         """The pages whose turn it is; all of it, or at the next sitting again."""
+        if self._tally.stop in _ABORTS:
+            return  # at the next sitting
         for page in self._line.take_ready():
             self._frontier.release(page.number)
-            await self._follow(page)
+            await self._follower.follow(page, self._sitemaps, self._run_aside)
+            if self._must_abort():
+                self._frontier.rollback()
+                return
             self._save_notes()
 
     def _save_notes(self) -> None:
-        save_progress(self._frontier, self._notices, self._sieve, self._budget)
+        save_progress(self._frontier, self._notices, self._follower.sieve, self._budget)
 
     def _note_outcome(self, attempt: Attempt, outcome: Outcome) -> None:
         """What counts at once, whatever other pages are on their way."""
@@ -334,57 +318,14 @@ class CrawlRun:
             self._end_for_store()
         self._line.end(leave(attempt, outcome))
 
-    async def _follow(self, page: EndedPage) -> None:
-        for sentence in describe_retries(page, self._policy.retries):
-            self._notices.add(WarningCode.RETRIED, page.url, sentence)
-        if page.number == 1:
-            self._move_root(page)
-            await self._discover(page)
-        twin = find_content_twin(self._frontier, page)
-        if twin is not None:
-            told = f"page {page.number} has the content of page {twin}; its links were not followed again"
-            self._notices.add(WarningCode.SAME_CONTENT, page.url, told)
-            return
-        if page.depth < self._policy.max_depth and self._policy.discovery is not Discovery.SITEMAP:
-            self._sieve.sift(page)
-
-    async def _discover(self, seed_page: EndedPage) -> None:
-        """Read the site's sitemaps, unless the crawl is stopped meanwhile; nothing else is on its way now."""
-        if self._parts.sitemaps is None or self._tally.stop is not None:
-            return
+    async def _run_aside(self, work: Coroutine[Any, Any, None]) -> Exception | None:
+        """The error of work that the crawl waits for and that ends with it, or None."""
         self._charge_robots()
-        start = find_start(self._seed, self._sieve.reach.root, seed_page.hops)
-        discovery = SiteDiscovery(self._policy, self._sitemaps, self._sieve, self._notices, start)
-        error = await run_aside(
-            discovery.read_all(), self._wake, lambda: self._cancel.is_cancelled or self._deadline.is_over
+        return await run_aside(
+            work,
+            self._wake,
+            lambda: self._tally.stop is not None or self._cancel.is_cancelled or self._deadline.is_over,
         )
-        if error is not None:
-            _log.error("%s sitemaps: unexpected %s", self._writer.run_id, describe_fault(error))
-            told = f"sitemaps were given up: {type(error).__name__}"
-            self._notices.add(WarningCode.UNEXPECTED_ERROR, self._seed.name, told)
-        if self._deadline.is_over:
-            self._tally.stop = Stop.TIME
-
-    def _move_root(self, seed_page: EndedPage) -> None:
-        """Root the crawl where the seed's redirects led, which policy allowed; never where a page says."""
-        root = self._find_root(seed_page.final_url)
-        self._root_at(root)
-        if root.host != self._seed.url.host:
-            self._notices.add(
-                WarningCode.SEED_MOVED,
-                root.normalized,
-                f"the seed moved from {self._seed.url.host} to {root.host}, and the crawl with it",
-            )
-
-    def _find_root(self, final_url: str | None) -> ParsedUrl:
-        final = parse_url(final_url or "")
-        return self._seed.url if final is None else find_root(self._seed.url, final)
-
-    def _root_at(self, root: ParsedUrl) -> None:
-        if root != self._seed.url:
-            discovered = self._sieve.discovered
-            self._sieve = self._make_sieve(root)
-            self._sieve.discovered = discovered
 
     async def _record_fault(self, attempt: Attempt, error: BaseException) -> None:
         """An error that no outcome foresees costs its page, is told in the log, and ends nothing else."""
@@ -462,7 +403,6 @@ class CrawlRun:
             del self._in_flight[task]
         try:
             await self._take_in_ended()
-            self._save_notes()
         except StoreFailed:
             self._end_for_store()
         await self._robots.aclose()
@@ -477,7 +417,7 @@ class CrawlRun:
             manifest = await self._writer.finish(
                 state,
                 warnings=self._notices.list_all(self._seed.name),
-                discovered=self._sieve.discovered,
+                discovered=self._follower.sieve.discovered,
                 wire_bytes=self._budget.spent_bytes,
             )
             keeps = self._tally.stop in _RESUMABLE
@@ -496,20 +436,10 @@ class CrawlRun:
         if not self._tally.stored:
             self._notices.add(WarningCode.NOTHING_STORED, root, self._tally.explain_nothing())
 
-    def _make_sieve(self, root: ParsedUrl) -> LinkSieve:
-        return LinkSieve(
-            Reach.around(root, self._policy),
-            self._parts.egress,
-            self._frontier,
-            self._notices,
-            TrapWatch(self._policy, self._began_at.date(), self._frontier.note),
-            lambda entry: self._teller.tell_page(entry, PageState.DISCOVERED),
-        )
-
     def _count(self) -> tuple[int, int, int, int]:
         return (
             self._tally.attempted,
-            self._sieve.discovered,
+            self._follower.sieve.discovered,
             len(self._frontier),
             self._budget.spent_bytes,
         )

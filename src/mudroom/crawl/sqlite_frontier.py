@@ -30,6 +30,7 @@ __all__ = ["SqliteFrontier", "map_frontier_faults"]
 _DAMAGED = (sqlite3.DatabaseError, ValueError, KeyError, TypeError, struct.error)
 _LAST_TAKEN_IN = "taken_in"
 _CACHE_KIB = 16 * 1024
+_INSERT = "INSERT INTO urls (digest, rank, host, url, key, initiator, scope) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
 class SqliteFrontier:
@@ -65,14 +66,10 @@ class SqliteFrontier:
     def add(self, entry: FrontierEntry) -> Admission:
         """Queue a URL, unless its key was there before or the queue is full."""
         row = to_row(entry)
-        if self._find_id(row[0]) is not None:
-            return Admission.KNOWN
         if self._waiting + len(self._open) >= self._cap:
-            return Admission.FULL
-        self._write(
-            "INSERT INTO urls (digest, rank, host, url, key, initiator, scope) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            row,
-        )
+            return Admission.FULL if self._find_id(row[0]) is None else Admission.KNOWN
+        if not self._write(_INSERT + " ON CONFLICT DO NOTHING", row):
+            return Admission.KNOWN
         self._waiting += 1
         if self._windows.add(entry.host, row[1]):
             self._heads.push(row[1], entry.host)
@@ -127,6 +124,13 @@ class SqliteFrontier:
         if self._is_within:
             with map_frontier_faults(self._path):
                 self._db.execute("COMMIT")
+            self._is_within = False
+
+    def rollback(self) -> None:
+        """Undo what was done since the last commit, for the next sitting; this one only closes then."""
+        if self._is_within:
+            with map_frontier_faults(self._path):
+                self._db.execute("ROLLBACK")
             self._is_within = False
 
     async def sync(self) -> None:
@@ -208,10 +212,7 @@ class SqliteFrontier:
             return
         self._write("UPDATE urls SET number = NULL WHERE number = ?", (page.number,))
         if row is None:
-            self._write(
-                "INSERT INTO urls (digest, rank, host, url, key, initiator, scope) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                to_row(entry),
-            )
+            self._write(_INSERT, to_row(entry))
         self._write("UPDATE urls SET number = ? WHERE digest = ?", (page.number, digest))
 
     def _list_started(self, taken_in: int) -> list[tuple[bytes, str, str, str | None, str, str, int | None]]:

@@ -36,6 +36,7 @@ _DATES = (
     re.compile(rf"[?&]y(?:ear)?=(?P<year>{_YEAR})\b.*[?&]m(?:onth)?=(?P<month>{_MONTH})(?![0-9])"),
     re.compile(rf"[?&]m(?:onth)?=(?P<month>{_MONTH})(?![0-9]).*[?&]y(?:ear)?=(?P<year>{_YEAR})\b"),
 )
+_YEAR_IN_IT = re.compile(_YEAR)
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -127,6 +128,8 @@ class TrapWatch:
 
 def _find_month(target: str) -> int | None:
     """The month that an address names, counted from the year 0; of several, the last."""
+    if _YEAR_IN_IT.search(target) is None:
+        return None
     for pattern in _DATES:
         found = deque(pattern.finditer(target), maxlen=1)
         if found:
@@ -138,6 +141,8 @@ def _find_month(target: str) -> int | None:
 def _count_repeats(segments: list[str]) -> int:
     """How often in a row some run of segments stands at most; numbers alone are tiles and shards, no loop."""
     most = 1
+    if len(set(segments)) == len(segments):
+        return most
     for size in range(1, _LONGEST_UNIT + 1):
         matching = 0  # segments in a row that equal the one `size` before them
         for at in range(size, len(segments)):

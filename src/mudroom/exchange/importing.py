@@ -19,7 +19,7 @@ from mudroom.corpus import CorpusStore, RunWarning, RunWriter
 from mudroom.errors import FileRefused, MudroomError
 from mudroom.exchange.incoming import holds_page, judge_record, list_names, list_wanted
 from mudroom.exchange.opening import open_archive
-from mudroom.intake import Intake, Outcome, RecordRequest
+from mudroom.intake import IMPORTED_OPTION, Intake, Outcome, RecordRequest
 from mudroom.model import CrawlState, RunKind, WarningCode
 from mudroom.snapshot import SnapshotStore
 from mudroom.warc import ForeignDamage, ForeignLimits, ForeignRecord, read_foreign
@@ -66,7 +66,7 @@ class Importer:
         with closing(records):
             first = await _read_next(records)
             run = await self._corpus.begin_run(
-                RunKind.FILE, shown_name, {**options, "imported_from": shown_name}
+                RunKind.FILE, shown_name, {**options, IMPORTED_OPTION: shown_name}
             )
             work = _Import(self._intake, self._archive, self._limits, run)
             state = CrawlState.FAILED

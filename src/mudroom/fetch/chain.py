@@ -19,13 +19,12 @@ from mudroom.fetch.hsts import Hsts
 from mudroom.fetch.redirect import check_step, find_location, keep_headers, next_method
 from mudroom.fetch.request import FetchRequest, Priority
 from mudroom.fetch.slots import Slot, Slots
-from mudroom.model import Hop
+from mudroom.model import UPGRADE_PROTOCOL, Hop
 from mudroom.net import Headers, UploadBody, WireResponse
 
 __all__ = ["Chain"]
 
 _UPGRADE_STATUS = 307
-_UPGRADE_PROTOCOL = "HSTS"
 
 
 class Chain:
@@ -226,7 +225,7 @@ class Chain:
             )
         secure = self._judge(upgraded, target.scope, None)
         here = target.url.normalized
-        self.hops.append(Hop(url=here, address="", status=_UPGRADE_STATUS, protocol=_UPGRADE_PROTOCOL))
+        self.hops.append(Hop(url=here, address="", status=_UPGRADE_STATUS, protocol=UPGRADE_PROTOCOL))
         self._tell_redirect(here, secure.url.normalized, _UPGRADE_STATUS)
         return secure
 

@@ -7,6 +7,7 @@ from mudroom.intake.path import Intake
 from mudroom.intake.ports import Guests, PageFetcher, Parts
 from mudroom.intake.priors import HEADER_NAMES_OPTION, PROFILE_OPTION, ArchivePriors, Prior, Priors
 from mudroom.intake.recall import Recalled, recall_answer
+from mudroom.intake.records import IMPORTED_OPTION
 from mudroom.intake.report import describe_findings, describe_outcome
 from mudroom.intake.request import FileRequest, PageRequest, RecordRequest
 from mudroom.intake.robots_gate import (
@@ -24,6 +25,7 @@ from mudroom.intake.sitemaps import SitemapAnswer, SitemapAsk, SitemapReader, Si
 
 __all__ = [
     "HEADER_NAMES_OPTION",
+    "IMPORTED_OPTION",
     "PROFILE_OPTION",
     "ArchivePriors",
     "Blocked",

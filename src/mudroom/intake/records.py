@@ -18,7 +18,10 @@ from mudroom.media import BodyDecoder, header_values
 from mudroom.model import Initiator
 from mudroom.snapshot import PreparedSnapshot, SnapshotInput, SourceKind
 
-__all__ = ["recall_record", "receive_record", "snapshot_record"]
+__all__ = ["IMPORTED_OPTION", "recall_record", "receive_record", "snapshot_record"]
+
+IMPORTED_OPTION = "imported_from"
+"""Among the options of a run whose pages are records of an archive: its name."""
 
 _OK = 200
 

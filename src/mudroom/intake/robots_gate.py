@@ -356,7 +356,7 @@ class RobotsGate:
         return _Answer(rules=rules)
 
     def _judge_failure(self, url: ParsedUrl, error: MudroomError) -> _Answer:
-        is_behind = any(hop.address for hop in error.hops)
+        is_behind = any(not hop.is_upgrade for hop in error.hops)
         if error.reason in _REFUSED_ITSELF and not is_behind:
             return _Answer(rules=ALLOW_ALL, code=error.code, message=error.message, is_of_scope=True)
         if error.code in _ENDLESS_REDIRECTS:

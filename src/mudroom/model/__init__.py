@@ -1,6 +1,7 @@
 """Artifacts and trust states: the values that every floor hands on."""
 
 from mudroom.model.document import (
+    UPGRADE_PROTOCOL,
     BlockedDocument,
     ExtractedDocument,
     Hop,
@@ -33,6 +34,7 @@ from mudroom.model.vocabulary import (
 
 __all__ = [
     "REFUSAL_DETAILS",
+    "UPGRADE_PROTOCOL",
     "BlockedDocument",
     "Channel",
     "CrawlState",

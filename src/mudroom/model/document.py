@@ -11,7 +11,15 @@ from mudroom.errors import Code, Reason
 from mudroom.model.text import SecurityText
 from mudroom.model.vocabulary import Initiator, Isolation, LinkRelation, RobotsState, View, WarningCode
 
-__all__ = ["BlockedDocument", "ExtractedDocument", "Hop", "Link", "Provenance", "UntrustedDocument"]
+__all__ = [
+    "UPGRADE_PROTOCOL",
+    "BlockedDocument",
+    "ExtractedDocument",
+    "Hop",
+    "Link",
+    "Provenance",
+    "UntrustedDocument",
+]
 
 
 class Link(NamedTuple):
@@ -51,6 +59,9 @@ class ExtractedDocument:
     warnings: tuple[WarningCode, ...] = ()
 
 
+UPGRADE_PROTOCOL = "HSTS"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hop:
     """One request of a chain: the URL asked, the address dialled, the answer."""
@@ -60,9 +71,14 @@ class Hop:
     """The IP address that was dialled, as text; empty where none was (HSTS upgrade, replay)."""
     status: int
     protocol: str
-    """HTTP/1.1, HTTP/2 or HTTP/3."""
+    """HTTP/1.1, HTTP/2 or HTTP/3; HSTS for an upgrade."""
     exception: str | None = None
     """The configured exception that allowed this hop (decision 4)."""
+
+    @property
+    def is_upgrade(self) -> bool:
+        """Whether nobody was asked: https was taken in place of http, because the host had said so before."""
+        return self.protocol == UPGRADE_PROTOCOL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

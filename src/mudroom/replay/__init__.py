@@ -14,6 +14,7 @@ from mudroom.replay.names import (
 )
 from mudroom.replay.proof import PageProof, Stage
 from mudroom.replay.replayer import KEEP_OPTION, Replayer, ReplayReport
+from mudroom.replay.rescanner import Rescanner, RescanReport, VerdictChange
 from mudroom.replay.verifier import RefProof, RunProof, Verifier
 
 __all__ = [
@@ -28,11 +29,14 @@ __all__ = [
     "RefTarget",
     "ReplayReport",
     "Replayer",
+    "RescanReport",
+    "Rescanner",
     "RunProof",
     "RunTarget",
     "Stage",
     "Target",
     "UrlTarget",
+    "VerdictChange",
     "Verifier",
     "compare_manifests",
     "compare_versions",

@@ -90,8 +90,10 @@ class Archivist:
     async def _describe_ref(self, source_ref: str) -> dict[str, Any]:
         ref = parse_source_ref(source_ref)
         record = await self._describe_record(source_ref)
-        if record["state"] == "missing":
+        if record["code"] == Code.SNAPSHOT_MISSING:
             raise NotFound(Code.SNAPSHOT_MISSING, "the archive holds no such snapshot")
+        if record["code"] == Code.SNAPSHOT_MISMATCH:
+            raise StoreFailed(Code.SNAPSHOT_MISMATCH, record["message"])
         return {
             "schema": _SCHEMA,
             "kind": "ref",
@@ -163,6 +165,7 @@ def _describe_snapshot(snapshot: Snapshot) -> dict[str, Any]:
     envelope = snapshot.envelope
     return {
         "state": "found",
+        "code": None,
         "run_id": snapshot.run_id,
         "url": envelope.url,
         "status": envelope.status,

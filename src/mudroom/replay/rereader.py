@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from mudroom.address import ExceptionScope, parse_url
 from mudroom.corpus import MemoryCorpus, RunVersions, RunWriter
 from mudroom.errors import Code, MudroomError, StoreFailed
-from mudroom.intake import FileRequest, Intake, NullObserver, PageRequest, Parts
+from mudroom.intake import (
+    IMPORTED_OPTION,
+    FileRequest,
+    Intake,
+    NullObserver,
+    PageRequest,
+    Parts,
+    RecordRequest,
+)
 from mudroom.model import ExposedForm, Initiator, RobotsState, RunKind, View
 from mudroom.replay.egress import find_egress
 from mudroom.replay.fetcher import ArchiveFetcher
@@ -17,6 +26,9 @@ from mudroom.replay.record import PageRecord, RunRecord
 from mudroom.snapshot import KeepRule, Snapshot
 
 __all__ = ["RereadRun", "open_reread"]
+
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class RereadRun:
@@ -36,7 +48,9 @@ class RereadRun:
 
         Raises: StoreFailed STORE_UNAVAILABLE where the archive cannot be asked.
         """
-        if self._run.manifest["kind"] == RunKind.FILE and page.source_ref is not None:
+        if IMPORTED_OPTION in self._run.options:
+            await self._read_imported(page)
+        elif self._run.manifest["kind"] == RunKind.FILE and page.source_ref is not None:
             await self._read_file(page, page.source_ref)
         else:
             await self._read_page(page)
@@ -44,6 +58,13 @@ class RereadRun:
         if again["code"] == Code.STORE_UNAVAILABLE != page.code:
             raise StoreFailed(Code.STORE_UNAVAILABLE, again["message"])
         return again
+
+    async def find_findings(self, number: int) -> tuple[Mapping[str, Any], ...]:
+        """What was found in a page that was read: ids and severities, as findings.json holds them."""
+        for each in await self._corpus.read_findings(self._writer.run_id):
+            if each["n"] == number:
+                return tuple(each["findings"])
+        return ()
 
     async def _read_page(self, page: PageRecord) -> None:
         egress = find_egress(self._run.options, [hop.exception for hop in page.hops if hop.exception])
@@ -60,6 +81,27 @@ class RereadRun:
             views=_find_views(page),
         )
         await intake.take_page(request, self._writer)
+
+    async def _read_imported(self, page: PageRecord) -> None:
+        """A record of somebody's archive; one of which nothing was kept ends again as it did."""
+        intake = Intake(replace(self._parts, keep=KeepRule.NONE))
+        metadata = page.metadata
+        kept: dict[str, Any] = {"retrieved_at": _EPOCH, "status": None}
+        try:
+            if page.source_ref is None:
+                raise StoreFailed(Code(metadata["code"]), metadata["message"])
+            snapshot = await self._parts.archive.get(page.source_ref)
+            kept = {
+                "retrieved_at": datetime.fromisoformat(snapshot.envelope.fetched_at),
+                "status": snapshot.envelope.status,
+                "untrusted_body": snapshot.body,
+                "headers": snapshot.headers,
+                "raw_header": snapshot.http_block,
+            }
+        except MudroomError as error:
+            kept["refusal"] = error
+        request = RecordRequest(url=metadata["url"], number=page.number, views=_find_views(page), **kept)
+        await intake.take_record(request, self._writer)
 
     async def _read_file(self, page: PageRecord, source_ref: str) -> None:
         intake = Intake(replace(self._parts, keep=KeepRule.NONE))  # the archive has it, under another moment

@@ -36,7 +36,8 @@ class Walk:
     async def pass_all(self, hops: Sequence[Hop]) -> None:
         """Every check that was made before the requests that were made. Raises what a check raises."""
         for place, hop in enumerate(hops):
-            await self.pass_one(hop.url, hops[:place])
+            if not hop.is_upgrade:
+                await self.pass_one(hop.url, hops[:place])
 
     async def pass_one(self, hop_url: str, earlier: Sequence[Hop]) -> None:
         """The check before one request. What it raises says how far the page had come."""
@@ -54,7 +55,8 @@ class Walk:
 
 def _scope_behind(hops: Sequence[Hop], scope: ExceptionScope) -> ExceptionScope:
     """What a request may use that comes behind these: what the last of them was dialled through."""
-    if not hops:
+    asked = [hop for hop in hops if not hop.is_upgrade]
+    if not asked:
         return scope
-    exception = hops[-1].exception
+    exception = asked[-1].exception
     return ExceptionScope.none() if exception is None else ExceptionScope.of(exception)

@@ -78,7 +78,9 @@ SECTIONS: Mapping[str, type] = {
     "policy": PolicyOptions,
     "mcp": McpSettings,
 }
-_NOT_SETTINGS = frozenset({("crawl", "seed_headers"), ("crawl", "include"), ("crawl", "exclude")})
+_NOT_SETTINGS = frozenset(
+    {("crawl", "seed_headers"), ("crawl", "include"), ("crawl", "exclude"), ("crawl", "should_follow")}
+)
 """Fields of a section that belong to one run, not to a settings file."""
 
 _WIDEST = {4: 8, 6: 7}

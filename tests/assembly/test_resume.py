@@ -1,0 +1,312 @@
+"""A crawl that was killed, again and again, comes out as one that was left alone."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import random
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from mudroom.assembly import open_house
+from mudroom.cli.app import main as program
+from mudroom.crawl import CrawlPolicy
+from mudroom.errors import InvalidConfig, NotFound, StoreFailed
+from mudroom.settings import Settings, load_settings
+from mudroom.testing.routes import Route
+from mudroom.testing.server import SiteServer
+from mudroom.testing.unjailed import UnjailedGuests
+
+PAGES = 60
+SITTING = Path(__file__).with_name("sitting.py")
+
+
+def make_site() -> list[Route]:
+    """Pages that link to some of each other; a few moved, missing, the same, or elsewhere."""
+    chance = random.Random(4)  # noqa: S311 - a site to test with, no secret
+    routes = [Route(path="/robots.txt", status=404), Route(path="/sitemap.xml", status=404)]
+    for number in range(PAGES):
+        path = f"/{number}" if number else "/"
+        links = [f"/{chance.randrange(1, PAGES)}" for _ in range(4)]
+        links += [f"/{number + 1}/", "http://elsewhere.example/", "/?utm_source=x"][: 1 + number % 3]
+        anchors = "".join(f'<a href="{link}">on</a> ' for link in links)
+        if number % 17 == 5:
+            routes.append(Route(path=path, status=302, headers=(("Location", links[0]),)))
+        elif number % 17 == 7:
+            routes.append(Route(path=path, status=404))
+        elif number % 17 == 9:
+            routes.append(Route(path=path, body="<h1>Nothing here yet</h1><p>Come again.</p>"))
+        else:
+            routes.append(Route(path=path, body=f"<title>{number}</title><h1>Page {number}</h1>{anchors}"))
+        routes.append(Route(path=f"/{number}/", status=301, headers=(("Location", path),)))
+    return routes
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[SiteServer]:
+    async with SiteServer(*make_site()) as server:
+        yield server
+
+
+async def sit(workspace: Path, site: SiteServer, target: str, moment: str = "", **options: Any) -> Any:
+    """The manifest of one sitting, or None when it was killed."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(SITTING),
+        str(workspace),
+        site.origin,
+        target,
+        moment,
+        json.dumps({"max_pages": 200, "max_depth": 50, "delay_seconds": 0, **options}),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={
+            "MUDROOM_TESTING": "1",
+            "HOME": str(workspace.parent),
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "PATH": os.environ["PATH"],
+        },
+    )
+    out, err = await process.communicate()
+    if process.returncode == -signal.SIGKILL:
+        return None
+    assert process.returncode == 0, err.decode()
+    return json.loads(out)
+
+
+def facts(manifest: dict[str, Any], origin: str) -> Any:
+    """A manifest without what names the run or the moment."""
+    text = json.dumps(
+        {
+            "pages": manifest["pages"],
+            "warnings": manifest["warnings"],
+            "state": manifest["state"],
+            "totals": {name: n for name, n in manifest["totals"].items() if name != "bytes"},
+            "options": manifest["options"],
+        }
+    ).replace(origin, "ORIGIN")
+    text = re.sub(r"fetched_at=[^&\"]*|record=[0-9a-f]*|127\.0\.0\.1%3A[0-9]+", "", text)
+    return json.loads(text)
+
+
+MOMENTS = [
+    ("DISCOVERED:1", "FETCHING:9"),
+    ("STORED:1", "STORED:8"),
+    ("FETCHING:14", "EXTRACTING:11"),
+    ("SCANNING:20", "FAILED:2"),
+    ("FAILED:1", "DISCOVERED:12"),
+]
+
+
+@pytest.mark.parametrize("moments", MOMENTS, ids="-".join)
+async def test_a_crawl_killed_twice_and_gone_on_with_equals_one_that_was_left_alone(
+    site: SiteServer, tmp_path: Path, moments: tuple[str, str]
+) -> None:
+    whole = await sit(tmp_path / "whole", site, site.url("/"))
+    assert whole["state"] == "COMPLETE"
+    assert whole["totals"]["attempted"] > 50
+    seen = {request.path for request in site.requests}
+    workspace = tmp_path / "killed"
+    assert await sit(workspace, site, site.url("/"), moments[0]) is None
+    (run_id,) = [path.name for path in (workspace / "runs").iterdir()]
+    assert await sit(workspace, site, run_id, moments[1]) is None
+    manifest = await sit(workspace, site, "@last")
+    assert manifest["run_id"] == run_id
+    assert facts(manifest, site.origin) == facts(whole, site.origin)
+    assert {request.path for request in site.requests} == seen
+    assert list((workspace / "private/frontier").iterdir()) == []
+    assert list((workspace / "private/state/runs").iterdir()) == []
+    for page in manifest["pages"]:
+        assert (workspace / "runs" / run_id / "metadata" / f"{page['n']:06d}.json").is_file()
+
+
+async def test_a_finished_page_is_never_asked_for_again(site: SiteServer, tmp_path: Path) -> None:
+    assert await sit(tmp_path / "room", site, site.url("/"), "STORED:20") is None
+    journal = next((tmp_path / "room/private/state/runs").glob("*.pages.jsonl"))
+    finished = {json.loads(line)["url"] for line in journal.read_bytes().splitlines()}
+    assert len(finished) >= 15
+    before = len(site.requests)
+    manifest = await sit(tmp_path / "room", site, "@last")
+    assert manifest["state"] == "COMPLETE"
+    asked = {f"{site.origin}{request.path}" for request in site.requests[before:]}
+    moved = {page["url"] for page in manifest["pages"] if page["url"] != page["final_url"]}
+    assert not (finished - moved) & asked
+
+
+@pytest.fixture
+def settings(site: SiteServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setenv("MUDROOM_TESTING", "1")
+    overrides = {("egress", "allow_origins"): (site.origin,)}
+    return load_settings({}, config=Path("/dev/null"), workspace=tmp_path / "room", overrides=overrides)
+
+
+async def resume(settings: Settings, run: str = "@last", **more: Any) -> dict[str, Any]:
+    async with open_house(settings, guests=UnjailedGuests()) as house:
+        return await house.resume(run, **more)
+
+
+async def test_a_crawl_that_a_person_stopped_goes_on_and_tries_again_what_was_given_up(
+    site: SiteServer, settings: Settings, tmp_path: Path
+) -> None:
+    whole = await sit(tmp_path / "whole", site, site.url("/"))
+    gate = asyncio.Event()
+    late = next(route for route in make_site() if route.path == "/3")
+    site.add(replace(late, gate=gate))
+    policy = CrawlPolicy(max_pages=200, max_depth=50, delay_seconds=0)
+    before = site.hit_count("/3")
+    async with open_house(settings, guests=UnjailedGuests()) as house:
+        crawl = asyncio.create_task(house.crawl(site.url("/"), policy))
+        await site.wait_for_requests(before + 1, "/3")
+        crawl.cancel()
+        stopped = await crawl
+    assert stopped["state"] == "CANCELLED"
+    assert [page["code"] for page in stopped["pages"]].count("CANCELLED") >= 1
+    gate.set()
+    manifest = await resume(settings)
+    assert facts(manifest, site.origin)["pages"] == facts(whole, site.origin)["pages"]
+    assert facts(manifest, site.origin)["warnings"] == facts(whole, site.origin)["warnings"]
+    assert manifest["run_id"] == stopped["run_id"]
+
+
+async def test_a_run_that_has_come_to_its_end_is_not_gone_on_with(
+    site: SiteServer, settings: Settings
+) -> None:
+    async with open_house(settings, guests=UnjailedGuests()) as house:
+        done = await house.crawl(site.url("/9"), CrawlPolicy(delay_seconds=0))
+        with pytest.raises(InvalidConfig, match="is complete"):
+            await house.resume(done["run_id"])
+        limited = await house.crawl(site.url("/"), CrawlPolicy(max_pages=2, delay_seconds=0))
+        with pytest.raises(InvalidConfig, match="max_pages"):
+            await house.resume(limited["run_id"][:20])
+        opened = await house.open_file(Path("-"), io.BytesIO(b"text"))
+        with pytest.raises(InvalidConfig, match="no crawl"):
+            await house.resume(opened.facts.run_id)
+        with pytest.raises(NotFound):
+            await house.resume("crawl_nothing")
+        assert (await house.corpus.read_manifest(limited["run_id"]))["state"] == "LIMIT_REACHED"
+
+
+async def test_a_run_that_is_alive_is_left_alone(site: SiteServer, settings: Settings) -> None:
+    gate = asyncio.Event()
+    site.add(Route(path="/", body='<a href="/1">on</a>', gate=gate))
+    async with open_house(settings, guests=UnjailedGuests()) as house:
+        crawl = asyncio.create_task(house.crawl(site.url("/"), CrawlPolicy(delay_seconds=0, max_pages=2)))
+        await site.wait_for_requests(1, "/")
+        with pytest.raises(InvalidConfig, match="being written at this moment"):
+            await house.resume("@last")
+        gate.set()
+        assert (await crawl)["state"] == "LIMIT_REACHED"
+
+
+async def test_headers_stand_in_no_record_and_are_given_again(site: SiteServer, settings: Settings) -> None:
+    gate = asyncio.Event()
+    site.add(Route(path="/", body='<a href="/1">on</a>'), Route(path="/1", body="late", gate=gate))
+    headers = (("X-Key", "s3cret"),)
+    policy = CrawlPolicy(delay_seconds=0, max_pages=5, seed_headers=headers)
+    async with open_house(settings, guests=UnjailedGuests()) as house:
+        crawl = asyncio.create_task(house.crawl(site.url("/"), policy))
+        await site.wait_for_requests(1, "/1")
+        crawl.cancel()
+        await crawl
+    gate.set()
+    with pytest.raises(InvalidConfig, match="X-Key"):
+        await resume(settings)
+    before = len(site.requests)
+    await resume(settings, headers=headers)
+    sent = [dict(request.headers).get("X-Key") for request in site.requests[before:] if request.path == "/1"]
+    assert sent == ["s3cret"]
+    for path in settings.workspace.rglob("*"):
+        assert not path.is_file() or b"s3cret" not in path.read_bytes()
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "gone", "link", "text"])
+async def test_a_damaged_frontier_is_a_typed_error_and_the_record_stays(
+    site: SiteServer, settings: Settings, tmp_path: Path, damage: str
+) -> None:
+    assert await sit(tmp_path / "room", site, site.url("/"), "STORED:25") is None
+    (path,) = (tmp_path / "room/private/frontier").glob("*.sqlite")
+    fold_in(path)
+    content = path.read_bytes()
+    harm = {
+        "cut": content[: len(content) // 2],
+        "flipped": content[:4096] + bytes(byte ^ 0x5A for byte in content[4096:]),
+        "empty": b"",
+        "text": b"not a database at all, whoever wrote it" * 200,
+    }
+    if damage in harm:
+        path.write_bytes(harm[damage])
+    else:
+        for each in path.parent.iterdir():
+            each.unlink()
+        if damage == "link":
+            (tmp_path / "other").write_bytes(content)
+            path.symlink_to(tmp_path / "other")
+    with pytest.raises(StoreFailed) as caught:
+        await resume(settings)
+    assert caught.value.code in {"SNAPSHOT_CORRUPT", "SNAPSHOT_MISSING"}
+    async with open_house(settings, guests=UnjailedGuests()) as house:
+        run_id = await house.corpus.resolve_run("@last")
+        manifest = await house.corpus.read_manifest(run_id)
+    assert manifest["totals"]["stored"] >= 20
+
+
+def fold_in(path: Path) -> None:
+    """Bring the log of a database into its file."""
+    import sqlite3
+
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA journal_mode = DELETE")
+    database.close()
+
+
+async def test_a_log_cut_off_by_a_loss_of_power_goes_on_from_its_last_whole_commit(
+    site: SiteServer, settings: Settings, tmp_path: Path
+) -> None:
+    """The run's record has pages that the frontier has lost; they are not asked for again."""
+    assert await sit(tmp_path / "room", site, site.url("/"), "STORED:25") is None
+    (log,) = (tmp_path / "room/private/frontier").glob("*.sqlite-wal")
+    log.write_bytes(log.read_bytes()[: log.stat().st_size * 2 // 3 + 77])
+    (tmp_path / "room/private/frontier").joinpath(log.name.replace("-wal", "-shm")).unlink()
+    before = len(site.requests)
+    manifest = await resume(settings)
+    numbers = [page["n"] for page in manifest["pages"]]
+    assert numbers == sorted(set(numbers))
+    assert len({page["url"] for page in manifest["pages"]}) == len(numbers)
+    assert "LINKS_LOST" in {warning["code"] for warning in manifest["warnings"]}
+    assert len(site.requests) - before < 90
+
+
+async def test_a_crash_before_the_seed_was_queued_begins_with_it(
+    site: SiteServer, settings: Settings, tmp_path: Path
+) -> None:
+    assert await sit(tmp_path / "room", site, site.url("/"), "DISCOVERED:1") is None
+    for path in (tmp_path / "room/private/frontier").iterdir():
+        path.unlink()
+    (tmp_path / "room/private/state/runs").joinpath("x").write_bytes(b"")
+    journal = next((tmp_path / "room/private/state/runs").glob("*.pages.jsonl"))
+    journal.write_bytes(b"")
+    manifest = await resume(settings)
+    assert manifest["state"] == "COMPLETE"
+    assert manifest["pages"][0]["url"] == site.url("/")
+
+
+def test_the_command_line_takes_a_run_or_urls_and_no_other_policy(tmp_path: Path) -> None:
+    for arguments, told in (
+        ([], "name one or more URLs, or a run with --resume"),
+        (["https://a.example/", "--resume", "@last"], "or a run with --resume"),
+        (["--resume", "@last", "--max-pages", "3"], "leave --max-pages out"),
+        (["https://a.example/", "https://b.example/", "--explain", "x"], "one seed"),
+    ):
+        result = CliRunner().invoke(program, ["crawl", *arguments, "--workspace", str(tmp_path)])
+        assert result.exit_code == 2
+        assert told in result.stderr

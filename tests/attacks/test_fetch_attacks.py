@@ -1,0 +1,128 @@
+"""Attacks on what callers share: none gets another's answer, another's reach or another's memory."""
+
+import asyncio
+import gzip
+from typing import Any
+
+import pytest
+
+from mudroom.address import EgressPolicy, ExceptionScope, ParsedUrl
+from mudroom.errors import Code, ContentRefused, EgressRefused, MudroomError
+from mudroom.fetch import Fetcher, FetchOptions, FetchRequest, RedirectRule, RedirectScope
+from mudroom.net import NetLimits
+from mudroom.testing.clocks import FixedClock
+from mudroom.testing.resolvers import ScriptedResolver
+from mudroom.testing.transports import PaperAnswer, ScriptedTransport
+
+URL = "http://site.test/"
+ELSEWHERE = "http://evil.test/"
+
+
+def build(transport: ScriptedTransport, **options: Any) -> Fetcher:
+    resolver = ScriptedResolver({"site.test": "93.184.215.14", "evil.test": "93.184.215.15"})
+    return Fetcher(transport, resolver, EgressPolicy(), FetchOptions(**options), FixedClock())
+
+
+async def test_who_crawls_is_not_led_off_the_host_by_one_who_only_opens() -> None:
+    """Both ask the same URL at the same time; the answer leads to another host."""
+    away = PaperAnswer(status=302, headers=(("Location", ELSEWHERE),))
+    transport = ScriptedTransport({URL: away, ELSEWHERE: PaperAnswer(body=b"evil")})
+    fetcher = build(transport)
+    stays = RedirectRule(max_hops=5, scope=RedirectScope.SAME_HOST)
+    opens = FetchRequest("GET", URL)
+    crawls = FetchRequest("GET", URL, redirects=stays)
+    opened, crawled = await asyncio.gather(*map(fetcher.submit, (opens, crawls)), return_exceptions=True)
+    assert not isinstance(opened, BaseException)
+    assert opened.body == b"evil"
+    assert isinstance(crawled, EgressRefused)
+    assert crawled.code is Code.REDIRECT_CROSS_HOST
+    assert transport.dialled.count(URL) == 2
+    assert transport.dialled.count(ELSEWHERE) == 1
+
+
+async def test_each_hop_of_a_shared_exchange_is_checked_by_a_check_of_all_who_share_it() -> None:
+    """Two callers with checks of their own never share, so nobody passes by another's check."""
+    away = PaperAnswer(status=302, headers=(("Location", ELSEWHERE),))
+    transport = ScriptedTransport({URL: away, ELSEWHERE: PaperAnswer(body=b"x")})
+    fetcher = build(transport)
+    checked: list[list[str]] = [[], []]
+
+    def check_for(number: int) -> Any:
+        async def check(url: ParsedUrl, _scope: ExceptionScope) -> None:
+            checked[number].append(url.host)
+
+        return check
+
+    await asyncio.gather(
+        *(fetcher.submit(FetchRequest("GET", URL, hop_check=check_for(number))) for number in range(2))
+    )
+    assert checked == [["site.test", "evil.test"]] * 2
+
+
+async def test_a_body_asked_for_with_a_secret_is_given_to_nobody_without_it() -> None:
+    transport = ScriptedTransport({URL: [PaperAnswer(body=b"secret"), PaperAnswer(body=b"public")]})
+    fetcher = build(transport)
+    secret, public = await asyncio.gather(
+        fetcher.submit(FetchRequest("GET", URL, headers=(("X-Api-Key", "k"),), is_streaming=True)),
+        fetcher.submit(FetchRequest("GET", URL)),
+    )
+    assert (await secret.read(), public.body) == (b"secret", b"public")
+    sent = [dict(dial.headers).get("X-Api-Key") for dial in transport.dials]
+    assert sorted(map(str, sent)) == ["None", "k"]
+
+
+async def test_a_peer_that_cannot_be_stopped_fills_no_more_than_the_queue_of_who_does_not_read() -> None:
+    chunk = bytes(16_384)
+    transport = ScriptedTransport({URL: PaperAnswer(body=(chunk,) * 5000)})
+    fetcher = build(transport, limits=NetLimits(max_body_bytes=1 << 40), max_decoded_bytes=1 << 40)
+    reply = await fetcher.submit(FetchRequest("GET", URL, is_streaming=True))
+    for _ in range(200):
+        await asyncio.sleep(0)
+    assert reply.wire_bytes <= 40 * len(chunk)
+    reply.close()
+    await fetcher.aclose()
+    assert transport.open_exchanges == 0
+
+
+@pytest.mark.parametrize("is_streaming", [True, False])
+async def test_a_bomb_is_stopped_at_the_limit_for_all_who_share_it(*, is_streaming: bool) -> None:
+    bomb = gzip.compress(bytes(64 << 20))
+    coded = (("Content-Encoding", "gzip"),)
+    transport = ScriptedTransport({URL: PaperAnswer(headers=coded, body=bomb)})
+    fetcher = build(transport)
+
+    async def read() -> int:
+        size = 0
+        async with await fetcher.submit(FetchRequest("GET", URL, is_streaming=is_streaming)) as reply:
+            async for chunk in reply.chunks():
+                size += len(chunk)
+                assert len(chunk) <= 256 * 1024
+        return size
+
+    for error in await asyncio.gather(*(read() for _ in range(3)), return_exceptions=True):
+        assert isinstance(error, ContentRefused)
+        assert error.code is Code.DECODED_TOO_LARGE
+    assert len(transport.dials) == 1
+
+
+async def test_who_asks_for_raw_bytes_gets_a_bomb_as_it_is_sent_and_shares_it_with_nobody_who_decodes() -> (
+    None
+):
+    packed = gzip.compress(b"x" * 100_000)
+    coded = (("Content-Encoding", "gzip"),)
+    transport = ScriptedTransport({URL: PaperAnswer(headers=coded, body=packed)})
+    fetcher = build(transport)
+    raw, decoded = await asyncio.gather(
+        fetcher.submit(FetchRequest("GET", URL, decode=False)), fetcher.submit(FetchRequest("GET", URL))
+    )
+    assert (raw.body, decoded.body) == (packed, b"x" * 100_000)
+    assert len(transport.dials) == 2
+
+
+async def test_a_damaged_coding_is_an_error_and_not_a_short_body() -> None:
+    coded = (("Content-Encoding", "gzip"),)
+    transport = ScriptedTransport({URL: PaperAnswer(headers=coded, body=gzip.compress(b"x" * 100_000)[:-9])})
+    reply = await build(transport).submit(FetchRequest("GET", URL, is_streaming=True))
+    with pytest.raises(MudroomError) as caught:
+        await reply.read()
+    assert caught.value.code is Code.DECODE_FAILED
