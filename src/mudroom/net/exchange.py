@@ -153,6 +153,11 @@ class Exchange:
             self._headers = parse_fields(self._lines[1:])
         return self._headers
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing more will come."""
+        return self._phase is _Phase.DONE
+
     async def open(self) -> None:
         """Send the request and wait for the headers of the final answer."""
         self._dial_next()
