@@ -163,7 +163,7 @@ async def test_a_file_that_fails_alone_is_the_failure(world: World, after_bytes:
 
 
 async def test_a_file_that_fails_alone_does_not_wait_for_a_slow_peer(paper: World) -> None:
-    pump = Pump(await begin(paper, *CHUNKS, asyncio.Event()), BrokenSink(1))
+    pump = Pump(await begin(paper, b"x" * 5120, asyncio.Event()), BrokenSink(1))
     assert (await failure(pump.run())).code is Code.NO_SPACE
     await paper.settle()
 

@@ -1,6 +1,7 @@
 """Who shares an exchange with whom, and that sharing costs nobody a byte, an error or his own end."""
 
 import asyncio
+import sys
 import traceback
 import tracemalloc
 from collections.abc import Awaitable, Callable, Coroutine
@@ -355,6 +356,51 @@ async def test_a_caller_who_is_alone_makes_the_peer_wait_and_never_lags(world: W
     await world.settle()
 
 
+async def test_a_whole_caller_waits_for_no_stream_and_when_he_leaves_the_stream_waits_again(
+    paper: World,
+) -> None:
+    gate = asyncio.Event()
+    paper.serve("/", *[b"x" * 8192] * 30, gate, *[b"y" * 8192] * 100)
+    fetcher = paper.open()
+    streaming, whole = paper.ask("/", is_streaming=True), paper.ask("/")
+    lagging, waiting = start(fetcher.submit(streaming), fetcher.submit(whole))
+    slow = await lagging
+    gate.set()
+    assert len((await waiting).body) == 130 * 8192
+    assert (await failure(slow.read())).code is Code.CONSUMER_LAGGED
+    gate.clear()
+    starting, leaving = start(fetcher.submit(streaming), fetcher.submit(whole))
+    slow = await starting
+    leaving.cancel()
+    await asyncio.wait([leaving])
+    gate.set()
+    await turn(200)
+    assert len(await slow.read()) == 130 * 8192
+
+
+async def test_a_stream_keeps_nothing_of_what_was_read(paper: World) -> None:
+    chunk, gate = bytes(8192), asyncio.Event()
+    paper.serve("/", *[chunk] * 500, gate, *[chunk] * 500)
+    fetcher = paper.open()
+    before = sys.getrefcount(chunk)
+    reply = await fetcher.submit(paper.ask("/", is_streaming=True))
+    chunks, size = reply.chunks(), 0
+    while size < 500 * 8192:
+        size += len(await anext(chunks))
+    assert sys.getrefcount(chunk) - before < 10
+    gate.set()
+    await _drain(chunks)
+
+
+async def test_a_peek_of_just_enough_is_given_out_at_once(paper: World) -> None:
+    gate = asyncio.Event()
+    paper.serve("/", b"x" * PEEK_BYTES, gate)
+    reply = await paper.open().submit(paper.ask("/", is_streaming=True))
+    assert len(reply.peek) == PEEK_BYTES
+    gate.set()
+    assert await reply.read() == b"x" * PEEK_BYTES
+
+
 # ---- too late ----
 
 
@@ -423,6 +469,25 @@ async def test_the_peek_is_kept_for_those_who_join_before_it_is_complete(world: 
     more.set()
     assert await asyncio.gather(*first, *second) == [b"a" * 5119 + b"b" * 5000] * 2
     assert world.hit_count("/") == 1
+
+
+async def test_the_end_of_an_exchange_leaves_the_next_of_its_kind_open_to_others(world: World) -> None:
+    first_end, second_end = asyncio.Event(), asyncio.Event()
+    world.serve("/", LONG[0], first_end, LONG[1])
+    fetcher = world.open()
+    first = await fetcher.submit(world.ask("/", is_streaming=True))
+    world.serve("/", LONG[0], gate=second_end)
+    second = start(read(fetcher, world.ask("/")))
+    await world.wait_for_hits("/", 2)
+    first_end.set()
+    await first.read()
+    await turn()
+    third = start(read(fetcher, world.ask("/")))
+    await turn()
+    assert fetcher.in_flight == 1
+    second_end.set()
+    assert await asyncio.gather(*second, *third) == [LONG[0]] * 2
+    assert world.hit_count("/") == 2
 
 
 # ---- leaving ----
@@ -707,17 +772,12 @@ async def test_the_time_of_the_peek_has_begun_with_the_request(paper: Any) -> No
     await paper.settle()
 
 
-async def test_the_time_of_the_peek_ends_with_the_peek_where_nobody_streams(paper: World) -> None:
+async def test_whole_callers_wait_for_a_slow_body_beyond_the_time_of_the_peek(paper: World) -> None:
     more = asyncio.Event()
-    paper.serve("/", *LONG[:2], more, *LONG[2:])
-    paper.serve("/stalls", b"x", asyncio.Event())
-    fetcher = paper.open(limits=NetLimits(response_timeout_seconds=0.05))
-    [whole] = start(read(fetcher, paper.ask("/")))
-    await paper.wait_for_hits("/", 1)
-    later = fetcher.submit(paper.ask("/stalls"))
-    assert (await failure(later)).code is Code.RESPONSE_TIMEOUT
-    more.set()
-    assert await whole == BODY
+    paper.serve("/", b"x" * 6000, more, b"y")
+    fetcher = paper.open(limits=NetLimits(response_timeout_seconds=0.03, total_timeout_seconds=0.06))
+    asyncio.get_running_loop().call_later(0.12, more.set)
+    assert len((await fetcher.submit(paper.ask("/"))).body) == 6001
 
 
 async def test_a_consumer_who_never_reads_does_not_hold_a_slot_for_ever(paper: World) -> None:

@@ -121,7 +121,7 @@ def reach(settings: Settings, site: SiteServer) -> Settings:
 async def crawl(settings: Settings, site: SiteServer, *, path: str = "/", **options: Any) -> dict[str, Any]:
     """The manifest of a live crawl."""
     settings = reach(settings, site)
-    policy = replace(settings.crawl, **{"max_page_bytes": 300_000, **options})
+    policy = replace(settings.crawl, **{"max_page_bytes": 300_000, "retries": 0, **options})
     async with open_house(settings, guests=UnjailedGuests()) as house:
         return await house.crawl(site.url(path), policy)
 

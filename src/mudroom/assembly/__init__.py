@@ -4,8 +4,8 @@ from mudroom.assembly.build import build_archive, build_egress, build_reading_co
 from mudroom.assembly.fetching import Fetcher
 from mudroom.assembly.house import House, Network, fail_without_run, open_fetcher, open_house
 from mudroom.assembly.machine import Check, CheckState, examine_machine
-from mudroom.assembly.shipping import ship_run
 from mudroom.assembly.preview import open_explainer
+from mudroom.assembly.shipping import ship_run
 from mudroom.assembly.study import Study, open_study
 
 __all__ = [

@@ -7,9 +7,6 @@ from mudroom.crawl.explaining import Explainer, Explanation, Step
 from mudroom.crawl.faults import describe_fault
 from mudroom.crawl.keys import page_key
 from mudroom.crawl.order import LiveOrder, RecordedOrder, TakeOrder
-from mudroom.crawl.policy import CrawlPolicy, CrawlScope, Discovery, ShouldFollow
-from mudroom.crawl.ports import CrawlParts, PageTaker, RobotsOpener
-from mudroom.crawl.retries import read_retries
 from mudroom.crawl.orders import Outlet, give_to_nobody
 from mudroom.crawl.policy import CrawlPolicy, CrawlScope, Discovery, LinkContext, ShouldFollow
 from mudroom.crawl.ports import CrawlParts, PageTaker, RobotsOpener
