@@ -1,6 +1,8 @@
 """A body to a file and to consumers at once: all of it or nothing, and what happens when one of them fails."""
 
 import asyncio
+import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,6 +11,7 @@ import pytest
 
 from mudroom.errors import Code, FetchFailed, MudroomError, StoreFailed
 from mudroom.fetch import BodyReader, Fetcher, FetchRequest, FileSink, Pump, Reply
+from mudroom.fetch.file_sink import read_mask
 from mudroom.net import NetLimits
 
 CHUNKS = [bytes([n]) * 16_384 for n in range(100)]
@@ -88,6 +91,20 @@ async def test_a_file_has_the_mode_that_its_user_gives_to_files(paper: World, tm
     other.touch()
     await Pump(await begin(paper, b"x"), FileSink(target)).run()
     assert target.stat().st_mode == other.stat().st_mode
+
+
+async def test_threads_that_ask_for_the_mask_at_once_leave_it_as_it_was() -> None:
+    interval, mask = sys.getswitchinterval(), read_mask()
+    sys.setswitchinterval(1e-6)
+    try:
+        masks = await asyncio.gather(
+            *(asyncio.to_thread(lambda: {read_mask() for _ in range(5_000)}) for _ in range(4))
+        )
+        assert masks == [{mask}] * 4
+        assert read_mask() == mask
+    finally:
+        sys.setswitchinterval(interval)
+        os.umask(mask)
 
 
 async def test_a_link_at_the_name_is_replaced_and_not_followed(paper: World, tmp_path: Path) -> None:

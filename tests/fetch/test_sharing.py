@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import traceback
+import tracemalloc
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
@@ -418,6 +419,25 @@ async def test_who_comes_after_the_release_gets_a_request_of_his_own(world: Worl
     await world.settle()
 
 
+async def test_the_end_of_an_exchange_that_nobody_could_join_leaves_the_next_one_open_to_others(
+    paper: World,
+) -> None:
+    first_ends, second_ends = asyncio.Event(), asyncio.Event()
+    paper.serve("/", *LONG[:2], first_ends)
+    fetcher = paper.open()
+    first = await fetcher.submit(paper.ask("/", is_streaming=True))
+    paper.serve("/", *LONG[:2], gate=second_ends)
+    second = start(read(fetcher, paper.ask("/")))
+    await paper.wait_for_hits("/", 2)
+    first_ends.set()
+    assert await first.read() == b"".join(LONG[:2])
+    third = start(read(fetcher, paper.ask("/")))
+    await turn()
+    second_ends.set()
+    assert await asyncio.gather(*second, *third) == [b"".join(LONG[:2])] * 2
+    assert paper.hit_count("/") == 2
+
+
 async def test_while_nothing_is_given_out_a_whole_caller_may_join_and_a_streaming_one_comes_too_late(
     world: World,
 ) -> None:
@@ -526,6 +546,23 @@ async def test_when_the_last_gives_up_the_connection_is_closed(sockets: Any, sta
     await sockets.settle()
 
 
+async def test_when_who_wanted_all_of_it_leaves_a_slow_reader_is_alone_and_does_not_lag(paper: World) -> None:
+    body = [bytes([n % 256]) * 65_536 for n in range(100)]
+    more = asyncio.Event()
+    paper.serve("/", body[0], more, *body[1:])
+    fetcher = paper.open(limits=NetLimits(max_body_bytes=1 << 30), max_decoded_bytes=1 << 30)
+    slow, whole = start(fetcher.submit(paper.ask("/", is_streaming=True)), read(fetcher, paper.ask("/")))
+    reply: Reply = await slow
+    whole.cancel()
+    await asyncio.wait([whole])
+    more.set()
+    await turn(500)
+    assert reply.wire_bytes < 64 * 65_536
+    assert await reply.read() == b"".join(body)
+    assert paper.hit_count("/") == 1
+    await paper.settle()
+
+
 @pytest.mark.parametrize("stage", STAGES)
 async def test_what_the_last_left_is_not_joined(paper: World, stage: str) -> None:
     events = serve_in_stages(paper)
@@ -632,6 +669,24 @@ async def test_a_deadline_that_nobody_else_waits_behind_ends_the_exchange(socket
     await sockets.settle()
 
 
+async def test_a_deadline_holds_while_a_slot_is_waited_for(paper: World) -> None:
+    gate = asyncio.Event()
+    paper.serve("/held", b"x", gate=gate)
+    slots = Scheduler(SchedulerOptions(global_slots=1), paper.clock)
+    fetcher = paper.open(slots=slots)
+    [held] = start(read(fetcher, paper.ask("/held")))
+    await paper.wait_for_hits("/held", 1)
+    error = await failure(fetcher.submit(paper.ask("/", deadline_seconds=0.05)))
+    assert error.code is Code.DEADLINE_EXCEEDED
+    assert "site.test" in error.message
+    await turn()
+    assert (slots.running, slots.waiting) == (1, 0)
+    gate.set()
+    assert await held == b"x"
+    assert paper.hit_count("/") == 0
+    await paper.settle()
+
+
 # ---- failures ----
 
 
@@ -704,6 +759,19 @@ async def test_a_peek_that_trickles_has_no_more_time_than_headers_that_do(paper:
     await paper.settle()
 
 
+async def test_the_time_of_the_peek_has_begun_with_the_request(paper: Any) -> None:
+    """Headers that took most of it leave little to the beginning of the body."""
+    gate = asyncio.Event()
+    paper.serve("/", b"x", asyncio.Event(), gate=gate)
+    fetcher = paper.open(limits=NetLimits(response_timeout_seconds=600.0), chain_timeout_seconds=600.0)
+    [asking] = start(fetcher.submit(paper.ask("/", is_streaming=True)))
+    await paper.wait_for_hits("/", 1)
+    paper.clock.advance(599.95)
+    gate.set()
+    assert (await failure(asking)).code is Code.RESPONSE_TIMEOUT
+    await paper.settle()
+
+
 async def test_whole_callers_wait_for_a_slow_body_beyond_the_time_of_the_peek(paper: World) -> None:
     more = asyncio.Event()
     paper.serve("/", b"x" * 6000, more, b"y")
@@ -745,9 +813,18 @@ async def test_a_declared_length_above_the_limit_fails_before_a_byte_is_read(soc
 
 
 @pytest.mark.parametrize("declared", [20_000, 9_000_000])
-async def test_a_length_that_lies_is_a_failure_and_costs_no_memory(sockets: Any, declared: int) -> None:
+@pytest.mark.parametrize("is_streaming", [True, False])
+async def test_a_length_that_lies_is_a_failure_and_costs_no_memory(
+    sockets: Any, declared: int, *, is_streaming: bool
+) -> None:
     sockets.serve("/", b"x" * 10_000, closes=True, content_length=declared)
-    error = await failure(read(sockets.open(), sockets.ask("/", is_streaming=True)))
+    fetcher = sockets.open()
+    tracemalloc.start()
+    try:
+        error = await failure(read(fetcher, sockets.ask("/", is_streaming=is_streaming)))
+        assert tracemalloc.get_traced_memory()[1] < 4_000_000
+    finally:
+        tracemalloc.stop()
     assert error.code is Code.CONNECTION_LOST
 
 

@@ -22,7 +22,7 @@ from typing import IO, TypeVar
 
 from mudroom.errors import Code, StoreFailed
 
-__all__ = ["FileSink", "fail_to_write", "put_in_place"]
+__all__ = ["FileSink", "fail_to_write", "put_in_place", "read_mask"]
 
 _BATCH_BYTES = 512 * 1024
 """What is gathered before a thread is asked to write it, which costs about 50 microseconds."""
@@ -126,11 +126,16 @@ def put_in_place(temporary: Path, target: Path) -> None:
 
     Raises: OSError.
     """
+    temporary.chmod(0o666 & ~read_mask())
+    temporary.replace(target)
+
+
+def read_mask() -> int:
+    """What this process takes away from the mode of new files; may be asked by several threads at once."""
     with _MASKING:
         mask = os.umask(0o077)
         os.umask(mask)
-    temporary.chmod(0o666 & ~mask)
-    temporary.replace(target)
+    return mask
 
 
 def fail_to_write(target: Path, error: OSError) -> StoreFailed:
