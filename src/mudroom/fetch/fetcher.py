@@ -105,7 +105,14 @@ class Fetcher:
         self._limits = self._last_capped = replace(options.limits, response_timeout_seconds=longest)
         self._telling = telling
         self._sharing = Sharing(
-            Walk(start=self._begin, reach=self._reach, describe=_head, decoder=self._decoder, sign=_sign),
+            Walk(
+                start=self._begin,
+                reach=self._reach,
+                describe=_head,
+                decoder=self._decoder,
+                decode=self._decode,
+                sign=_sign,
+            ),
             ExchangeLimits(
                 peek_timeout_seconds=options.limits.response_timeout_seconds,
                 total_timeout_seconds=options.limits.total_timeout_seconds,

@@ -55,6 +55,10 @@ class ShareKey(NamedTuple):
     partition: str
     principal: str
 
+    def __hash__(self) -> int:
+        """Of what most requests differ in; the other fields are compared where these are equal."""
+        return hash((self.url, self.partition, self.principal))
+
 
 def make_share_key(request: FetchRequest, chain: Chain) -> ShareKey | None:
     """The key of a request that was judged; None for one that is nobody else's, whatever he asks.

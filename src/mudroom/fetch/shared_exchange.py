@@ -71,6 +71,8 @@ class Walk:
     describe: Callable[[Chain, WireResponse], ReplyHead]
     decoder: Callable[[FetchRequest, WireResponse], BodyDecoder]
     """What undoes the content codings of an answer. Raises: ContentRefused."""
+    decode: Callable[[FetchRequest, WireResponse, bytes], bytes]
+    """A whole body without them. Raises: ContentRefused."""
     sign: Callable[[Chain, MudroomError], None]
     """Has a failure tell of the hops before it."""
 
@@ -113,6 +115,33 @@ class _Hearers:
 
 class SharedExchange:
     """An exchange while it runs. Its end is announced once, to `on_end`."""
+
+    __slots__ = (
+        "_body",
+        "_callers",
+        "_chain",
+        "_ended_at",
+        "_ends_at",
+        "_fault",
+        "_head",
+        "_headers_at",
+        "_hearers",
+        "_host",
+        "_kept",
+        "_kept_bytes",
+        "_limits",
+        "_now",
+        "_on_end",
+        "_progress_due_at",
+        "_stage",
+        "_started_at",
+        "_task",
+        "_timer",
+        "_upgrades",
+        "_walk",
+        "_whole_callers",
+        "request",
+    )
 
     def __init__(
         self,
@@ -220,12 +249,24 @@ class SharedExchange:
         self._end(None)
 
     async def _read(self, response: WireResponse) -> None:
-        """The body to its end, under the time of the peek and then under that of the whole."""
+        """The body to its end; under the time of the peek and then under that of the whole, where it is not here."""
         if self._stage is _Stage.ENDED:
             return
-        self._stage = _Stage.PEEKING
         self._head = self._walk.describe(self._chain, response)
         self._headers_at = self._now()
+        if response.is_complete and self._whole_callers == len(self._callers):
+            self._stage = _Stage.COLLECTING
+            body = await response.read()
+            self._kept.append(
+                self._walk.decode(self.request, response, body) if self.request.decode else body
+            )
+        else:
+            await self._collect(response)
+        self._tell_progress(response, is_due=True)
+
+    async def _collect(self, response: WireResponse) -> None:
+        """A body that is still coming, or that is streamed, from its beginning for everybody to its end."""
+        self._stage = _Stage.PEEKING
         loop_time = asyncio.get_running_loop().time()
         self._ends_at = loop_time + self._limits.total_timeout_seconds
         self._allow_until(loop_time + self._limits.peek_timeout_seconds - self._chain.hop_seconds)
@@ -237,7 +278,6 @@ class SharedExchange:
                 self._timer.cancel()
             if isinstance(chunks, AsyncGenerator):
                 await chunks.aclose()
-        self._tell_progress(response, is_due=True)
 
     async def _take_all(self, response: WireResponse, chunks: AsyncIterator[bytes]) -> None:
         decoder: BodyDecoder | None = None

@@ -40,15 +40,17 @@ class Sharing:
 
         Raises: as `Fetcher.submit`.
         """
-        asked_at, began_at = self._now(), asyncio.get_running_loop().time()
+        asked_at = self._now()
+        loop = asyncio.get_running_loop()
+        expires_at = None if request.deadline_seconds is None else loop.time() + request.deadline_seconds
         try:
             caller = self._join(request, await self._walk.start(request, watch), watch, asked_at)
         except BaseException as error:
             if watch is not None:
                 watch.tell(describe_end(error))
             raise
-        if request.deadline_seconds is not None:
-            caller.expire_at(began_at + request.deadline_seconds)
+        if expires_at is not None:
+            caller.expire_at(expires_at)
         return await caller.answer()
 
     async def aclose(self) -> None:

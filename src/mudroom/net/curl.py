@@ -16,13 +16,11 @@ import math
 import os
 from collections import OrderedDict, deque
 from collections.abc import Mapping
-from pathlib import Path
 from types import TracebackType
 
-import certifi
-
 from mudroom.address import IPAddress
-from mudroom.errors import Code, FetchFailed, InvalidConfig
+from mudroom.errors import Code, FetchFailed
+from mudroom.net.anchors import Anchors
 from mudroom.net.driver import CurlDriver
 from mudroom.net.exchange import Exchange
 from mudroom.net.handle import CurlHandle
@@ -157,7 +155,7 @@ class CurlTransport:
     def __init__(self, *, environ: Mapping[str, str] = os.environ) -> None:
         self._note = note_proxies(environ)
         self._partitions: OrderedDict[str, _Partition] = OrderedDict()
-        self._bundles: dict[str, bytes] = {}
+        self._anchors = Anchors()
         self._last_addresses: tuple[IPAddress, ...] = ()
         self._last_texts: tuple[str, ...] = ()
         self._is_closed = False
@@ -174,6 +172,7 @@ class CurlTransport:
         self._is_closed = True
         while self._partitions:
             self._partitions.popitem()[1].close()
+        self._anchors.close()
 
     def _begin(self, request: WireRequest, *, is_fresh: bool) -> tuple[_Partition, Exchange]:
         check_method(request.method)
@@ -181,13 +180,13 @@ class CurlTransport:
             raise FetchFailed(Code.CONNECT_FAILED, f"no address of {request.url.host} may be dialled")
         if self._is_closed:
             raise FetchFailed(Code.CANCELLED, "the transport is closed")
-        bundle = None if request.ca_file is None else self._bundle(request.ca_file)
+        anchors = self._anchors.path(request.ca_file)
         loop = asyncio.get_running_loop()
         partition = self._partition(request.partition, loop)
         addresses = self._texts_of(request.addresses)
         if len(addresses) > 1:
             addresses = _in_turn(request.addresses, partition.warm.get(request.url.origin))
-        exchange = Exchange(request, addresses, partition, loop, bundle, is_fresh=is_fresh)
+        exchange = Exchange(request, addresses, partition, loop, anchors, is_fresh=is_fresh)
         partition.exchanges.add(exchange)
         return partition, exchange
 
@@ -211,19 +210,6 @@ class CurlTransport:
         surplus = len(self._partitions) - _MAX_IDLE_PARTITIONS + 1
         for name in [name for name, one in self._partitions.items() if not one.exchanges][: max(surplus, 0)]:
             self._partitions.pop(name).close()
-
-    def _bundle(self, ca_file: str) -> bytes:
-        """The public anchors and those of a file; read once, so that a change needs a new transport."""
-        bundle = self._bundles.get(ca_file)
-        if bundle is None:
-            try:
-                extra = Path(ca_file).read_bytes()
-            except OSError as error:
-                raise InvalidConfig(
-                    f"egress.ca_file: {ca_file} cannot be read ({error.strerror}); expected a PEM file"
-                ) from error
-            bundle = self._bundles[ca_file] = Path(certifi.where()).read_bytes() + b"\n" + extra
-        return bundle
 
 
 def _in_turn(addresses: tuple[IPAddress, ...], warm: str | None) -> tuple[str, ...]:

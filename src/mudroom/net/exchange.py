@@ -61,7 +61,7 @@ class Exchange:
     __slots__ = (
         "_addresses",
         "_allowed",
-        "_ca_bundle",
+        "_anchors",
         "_chunks",
         "_connect_deadline",
         "_fault",
@@ -100,7 +100,7 @@ class Exchange:
         addresses: tuple[str, ...],
         pool: HandlePool,
         loop: asyncio.AbstractEventLoop,
-        ca_bundle: bytes | None,
+        anchors: str,
         *,
         is_fresh: bool = False,
     ) -> None:
@@ -108,7 +108,7 @@ class Exchange:
         self._is_fresh = is_fresh
         self._pool = pool
         self._loop = loop
-        self._ca_bundle = ca_bundle
+        self._anchors = anchors
         self._allowed = frozenset(addresses)
         self._addresses = deque(addresses)
         self._handles: list[CurlHandle] = []
@@ -152,6 +152,11 @@ class Exchange:
         if self._headers is None:
             self._headers = parse_fields(self._lines[1:])
         return self._headers
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing more will come."""
+        return self._phase is _Phase.DONE
 
     async def open(self) -> None:
         """Send the request and wait for the headers of the final answer."""
@@ -310,7 +315,7 @@ class Exchange:
         handle.prepare(
             self._request,
             address,
-            ca_bundle=self._ca_bundle,
+            anchors=self._anchors,
             window_bytes=0 if self._meter is None else self._meter.window_bytes,
             is_fresh=self._is_fresh,
         )

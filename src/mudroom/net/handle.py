@@ -17,8 +17,6 @@ import os
 import socket
 from typing import Protocol
 
-import certifi
-
 from mudroom.net.headers import encode_headers
 from mudroom.net.libcurl import pycurl
 from mudroom.net.transport import Headers, UploadBody, WireRequest
@@ -129,7 +127,7 @@ class CurlHandle:
     """A reusable easy handle whose callbacks go to its present owner."""
 
     __slots__ = (
-        "_ca_bundle",
+        "_anchors",
         "_connect_to",
         "_header_bytes_left",
         "_headers",
@@ -149,7 +147,7 @@ class CurlHandle:
         self._connect_to = ""
         self._headers: Headers | None = None
         self._method = "GET"
-        self._ca_bundle: bytes | None = None
+        self._anchors = ""
         self._is_fresh = False
         self._is_metered = False
         self._header_bytes_left = 0
@@ -161,7 +159,7 @@ class CurlHandle:
         request: WireRequest,
         address: str,
         *,
-        ca_bundle: bytes | None,
+        anchors: str,
         window_bytes: int,
         is_fresh: bool,
     ) -> None:
@@ -183,8 +181,9 @@ class CurlHandle:
         if headers is not self._headers:
             curl.setopt(pycurl.HTTPHEADER, encode_headers(headers, has_body=method not in {"GET", "HEAD"}))
             self._headers = headers
-        if ca_bundle is not self._ca_bundle:
-            self._set_anchors(ca_bundle)
+        if anchors != self._anchors:
+            curl.setopt(pycurl.CAINFO, anchors)
+            self._anchors = anchors
         if window_bytes or self._is_metered:
             self.set_window(window_bytes)
         if is_fresh:
@@ -209,7 +208,7 @@ class CurlHandle:
     @property
     def is_plain(self) -> bool:
         """Whether the handle carries nothing of its last request that the next could inherit."""
-        return self._method == "GET" and self._ca_bundle is None and not self._is_fresh
+        return self._method == "GET" and not self._is_fresh
 
     def finish(self, errno: int, untrusted_text: str) -> None:
         """Tell the owner that the transfer has ended."""
@@ -235,7 +234,6 @@ class CurlHandle:
         curl.setopt(pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2)
         curl.setopt(pycurl.SSL_VERIFYPEER, 1)
         curl.setopt(pycurl.SSL_VERIFYHOST, 2)
-        curl.setopt(pycurl.CAINFO, certifi.where())
         curl.setopt(pycurl.USERAGENT, "")  # pycurl's own names every library and its version
         curl.setopt(pycurl.NOSIGNAL, 1)
         curl.setopt(pycurl.BUFFERSIZE, _READ_BYTES)
@@ -266,13 +264,6 @@ class CurlHandle:
             curl.setopt(pycurl.SEEKFUNCTION, self._on_seek)
             curl.setopt(pycurl.CUSTOMREQUEST, method)
         self._method = method
-
-    def _set_anchors(self, ca_bundle: bytes | None) -> None:
-        if ca_bundle is None:
-            self.curl.unsetopt(pycurl.CAINFO_BLOB)
-        else:
-            self.curl.setopt(pycurl.CAINFO_BLOB, ca_bundle)
-        self._ca_bundle = ca_bundle
 
     def _open_socket(self, _purpose: int, peer: tuple[int, int, int, tuple[str, int]]) -> _Descriptor | int:
         family, kind, protocol, (address, port, *_) = peer

@@ -86,6 +86,11 @@ class WireResponse(Protocol):
         """Body bytes received so far, as on the wire but without transfer coding."""
         ...
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing more will come: then `read` waits for nothing, whether it gives the body or raises."""
+        ...
+
     def chunks(self) -> AsyncIterator[bytes]:
         """The body as it comes, content-encoded, transfer-decoded; the peer waits while nobody reads.
 

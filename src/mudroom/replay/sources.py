@@ -110,6 +110,7 @@ class _KeptResponse:
         self.headers = snapshot.headers
         self.address = last.address
         self.received_bytes = len(snapshot.body)
+        self.is_complete = True
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body, in pieces so small that none unpacks to more than a reader may give up at."""

@@ -106,6 +106,7 @@ class _PaperResponse:
         self.raw_header = f"{self.protocol} {self.status} {self.reason}\r\n{''.join(lines)}\r\n".encode()
         self.address = str(request.addresses[0])
         self.received_bytes = 0
+        self.is_complete = isinstance(answer.body, bytes) and answer.body_gate is None
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body as scripted. Raises ContentRefused BODY_TOO_LARGE, or what the script breaks off with."""
