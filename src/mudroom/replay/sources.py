@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -39,7 +39,9 @@ class ArchiveSources:
         for source in run.sources:
             if source.get("kind") == kind:
                 self._left[str(source.get("url"))].append(source)
-        self._charged: set[int] = set()
+        self._costs: Counter[str] = Counter()
+        for url, sources in self._left.items():
+            self._costs[url] = sum(int(source.get("wire_bytes") or 0) for source in sources)
 
     @asynccontextmanager
     async def stream(self, request: FetchRequest) -> AsyncIterator[Streamed]:
@@ -50,7 +52,7 @@ class ArchiveSources:
             raise missing_page(self._run_id, walk.url.host)
         source = line.popleft() if len(line) > 1 else line[0]
         hops = read_hops(source.get("hops", ()))
-        walk = replace(walk, wire_bytes=self._charge(source))
+        walk = replace(walk, wire_bytes=self._charge(walk.url.normalized))
         await walk.pass_all(hops)
         code = read_code(source.get("code"))
         if code is not None:
@@ -65,12 +67,9 @@ class ArchiveSources:
         limit = request.max_decoded_bytes or self._max_decoded_bytes
         yield _answer(await self._archive.get(source["source_ref"]), walk.wire_bytes, limit)
 
-    def _charge(self, source: Mapping[str, Any]) -> int:
-        """What a file cost; it was paid for once, tries that were turned away included."""
-        if id(source) in self._charged:
-            return 0
-        self._charged.add(id(source))
-        return int(source.get("wire_bytes") or 0)
+    def _charge(self, url: str) -> int:
+        """What a file cost, paid for at once and once: every try, and every sitting of a crawl that went on."""
+        return self._costs.pop(url, 0)
 
 
 def _answer(snapshot: Snapshot, wire_bytes: int, max_decoded_bytes: int) -> Streamed:
