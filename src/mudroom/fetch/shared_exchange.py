@@ -257,7 +257,9 @@ class SharedExchange:
         if response.is_complete and self._whole_callers == len(self._callers):
             self._stage = _Stage.COLLECTING
             body = await response.read()
-            self._kept.append(self._walk.decode(self.request, response, body) if self.request.decode else body)
+            self._kept.append(
+                self._walk.decode(self.request, response, body) if self.request.decode else body
+            )
         else:
             await self._collect(response)
         self._tell_progress(response, is_due=True)
