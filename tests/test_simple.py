@@ -89,6 +89,7 @@ def test_what_is_no_whole_good_answer_is_an_error_with_its_code(
         simple.get(site.url(path), settings=settings)
     assert caught.value.code is code
     assert path not in caught.value.message
+    assert "127.0.0.1" in caught.value.message
 
 
 def test_ten_mebibytes_fit(site: SiteServer, settings: Settings) -> None:

@@ -19,9 +19,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from mudroom.address import parse_url
 from mudroom.assembly.fetching import Fetcher
 from mudroom.errors import Code, FetchFailed
-from mudroom.fetch import FetchRequest
+from mudroom.fetch import Fetched, FetchRequest
 from mudroom.settings import Settings, load_settings
 
 __all__ = ["Response", "afetch", "aget", "fetch", "get"]
@@ -70,14 +71,25 @@ def fetch(url: str, *, headers: Headers = (), settings: Settings | None = None) 
 
 async def aget(url: str, *, headers: Headers = (), settings: Settings | None = None) -> bytes:
     """The body of a 2xx answer. Raises: as `get`."""
-    response = await afetch(url, headers=headers, settings=settings)
-    if response.status not in _SUCCESSES:
-        raise FetchFailed(Code.HTTP_STATUS, f"the answer has status {response.status}")
-    return response.body
+    answer = await _ask(url, headers, settings)
+    if answer.status not in _SUCCESSES:
+        raise FetchFailed(Code.HTTP_STATUS, f"{answer.final.host} answered with status {answer.status}")
+    return answer.decoded
 
 
 async def afetch(url: str, *, headers: Headers = (), settings: Settings | None = None) -> Response:
     """The answer, whatever its status. Raises: as `fetch`."""
+    answer = await _ask(url, headers, settings)
+    return Response(
+        url=answer.final.href,
+        status=answer.status,
+        reason=answer.reason,
+        headers=answer.headers,
+        body=answer.decoded,
+    )
+
+
+async def _ask(url: str, headers: Headers, settings: Settings | None) -> Fetched:
     request = FetchRequest(
         "GET", url, headers=headers, max_body_bytes=_MAX_BYTES, max_decoded_bytes=_MAX_BYTES
     )
@@ -86,18 +98,14 @@ async def afetch(url: str, *, headers: Headers = (), settings: Settings | None =
             asyncio.timeout(_TOTAL_SECONDS),
             Fetcher(_tighten(settings or load_settings(os.environ))) as fetcher,
         ):
-            answer = await fetcher.fetch(request)
+            return await fetcher.fetch(request)
     except TimeoutError:
+        asked = parse_url(url)
+        who = "the site" if asked is None else asked.host
         raise FetchFailed(
-            Code.TOTAL_TIMEOUT, f"the answer was not here within {_TOTAL_SECONDS:.0f} seconds"
+            Code.TOTAL_TIMEOUT,
+            f"{who} had not sent its whole answer after the {_TOTAL_SECONDS:.0f} seconds that mudroom.simple waits",
         ) from None
-    return Response(
-        url=answer.final.href,
-        status=answer.status,
-        reason=answer.reason,
-        headers=answer.headers,
-        body=answer.decoded,
-    )
 
 
 def _tighten(settings: Settings) -> Settings:

@@ -79,6 +79,18 @@ async def test_leaving_closes_what_is_still_on_its_way(site: SiteServer, setting
     await site.wait_for_close()
 
 
+async def test_what_is_under_way_can_be_counted(site: SiteServer, settings: Settings) -> None:
+    fetcher = mudroom.Fetcher(settings)
+    assert fetcher.in_flight == 0
+    async with fetcher:
+        task = asyncio.ensure_future(fetcher.submit(site.url("/slow")))
+        await site.wait_for_requests(1)
+        assert fetcher.in_flight == 1
+    assert fetcher.in_flight == 0
+    with pytest.raises(mudroom.errors.FetchFailed):
+        await task
+
+
 async def test_one_that_is_not_open_says_how_it_is_opened(settings: Settings) -> None:
     fetcher = mudroom.Fetcher(settings)
     with pytest.raises(RuntimeError, match="async with"):

@@ -236,6 +236,7 @@ def test_the_limit_of_bytes_holds_for_the_whole_file(
 def test_a_transfer_that_takes_too_long_is_given_up(download: Download, folder: Path) -> None:
     ran = download("-O", "/stalls", "--max-time", "0.3", "--json")
     assert (ran.status, report_of(ran)["code"], names(folder)) == (1, "TOTAL_TIMEOUT", [])
+    assert "127.0.0.1 had not sent all of it after the 0.3 seconds of --max-time" in ran.err
 
 
 def test_an_error_of_the_server_costs_nothing_of_what_lies_here(

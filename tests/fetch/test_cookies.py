@@ -150,6 +150,7 @@ SENT: list[tuple[str, str, str, str, bool]] = [
     ("a domain that begins alike", HERE, "x=1; Domain=site.test", "https://site.test.evil.test/a/c", False),
     ("a domain below", HERE, "x=1; Domain=a.www.site.test", "https://a.www.site.test/a/c", False),
     ("somebody else's domain", HERE, "x=1; Domain=other.test", "https://other.test/a/c", False),
+    ("a neighbour that ends alike", HERE, "x=1; Domain=www.site.test", "https://notwww.site.test/a/c", False),
     ("half a label", HERE, "x=1; Domain=te.test", "https://te.test/a/c", False),
     ("a top-level domain", HERE, "x=1; Domain=test", "https://www.site.test/a/c", False),
     ("a public suffix", "https://a.co.uk/", "x=1; Domain=co.uk", "https://b.co.uk/", False),

@@ -1,5 +1,6 @@
 """What happens on each hop beside the request itself: upgrades, the host's hooks, cookies, events."""
 
+import asyncio
 from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
@@ -241,6 +242,22 @@ async def test_requests_for_both_spellings_of_an_armed_host_may_share_one_answer
     assert before[0] != before[1]
     assert after[0] is not None
     assert (after[0].url, after[0]._replace(policy=0)) == ("https://site.test/", after[1]._replace(policy=0))  # type: ignore[union-attr] - a key like the first
+
+
+async def test_two_who_ask_in_both_spellings_at_once_share_one_request() -> None:
+    gate = asyncio.Event()
+    held = PaperAnswer(headers=(HSTS,), body=b"one", gate=gate)
+    walk = Walk({"https://site.test/": [ok(HSTS), held]})
+    await walk.fetch("https://site.test/")
+    asked = [
+        asyncio.ensure_future(walk.fetcher.submit(FetchRequest("GET", url)))
+        for url in ("http://site.test/", "https://site.test/", "http://site.test/#a")
+    ]
+    for _ in range(20):
+        await asyncio.sleep(0)
+    gate.set()
+    assert [(await one).body for one in asked] == [b"one"] * 3
+    assert len(walk.transport.dials) == 2
 
 
 async def test_over_real_sockets_an_armed_host_gets_no_plain_request(

@@ -1,6 +1,8 @@
 """A body to a file and to consumers at once: all of it or nothing, and what happens when one of them fails."""
 
 import asyncio
+import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,6 +11,7 @@ import pytest
 
 from mudroom.errors import Code, FetchFailed, MudroomError, StoreFailed
 from mudroom.fetch import BodyReader, Fetcher, FetchRequest, FileSink, Pump, Reply
+from mudroom.fetch.file_sink import read_mask
 from mudroom.net import NetLimits
 
 CHUNKS = [bytes([n]) * 16_384 for n in range(100)]
@@ -90,6 +93,20 @@ async def test_a_file_has_the_mode_that_its_user_gives_to_files(paper: World, tm
     assert target.stat().st_mode == other.stat().st_mode
 
 
+async def test_threads_that_ask_for_the_mask_at_once_leave_it_as_it_was() -> None:
+    interval, mask = sys.getswitchinterval(), read_mask()
+    sys.setswitchinterval(1e-6)
+    try:
+        masks = await asyncio.gather(
+            *(asyncio.to_thread(lambda: {read_mask() for _ in range(5_000)}) for _ in range(4))
+        )
+        assert masks == [{mask}] * 4
+        assert read_mask() == mask
+    finally:
+        sys.setswitchinterval(interval)
+        os.umask(mask)
+
+
 async def test_a_link_at_the_name_is_replaced_and_not_followed(paper: World, tmp_path: Path) -> None:
     target, aim = tmp_path / "page.bin", tmp_path / "aim"
     aim.write_bytes(b"mine")
@@ -146,7 +163,7 @@ async def test_a_file_that_fails_alone_is_the_failure(world: World, after_bytes:
 
 
 async def test_a_file_that_fails_alone_does_not_wait_for_a_slow_peer(paper: World) -> None:
-    pump = Pump(await begin(paper, *CHUNKS, asyncio.Event()), BrokenSink(1))
+    pump = Pump(await begin(paper, b"x" * 5120, asyncio.Event()), BrokenSink(1))
     assert (await failure(pump.run())).code is Code.NO_SPACE
     await paper.settle()
 

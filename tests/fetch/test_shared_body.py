@@ -218,3 +218,14 @@ async def test_a_reader_that_is_closed_in_its_last_turns_is_not_dropped_as_well(
     await pushing
     assert dropped == []
     assert (await ended_by(slow)).code is Code.CANCELLED
+
+
+async def test_a_failure_in_the_last_turns_of_a_reader_is_what_ends_it() -> None:
+    body = SharedBody("site.test")
+    body.set_urgent(is_urgent=True)
+    slow = body.subscribe()
+    pushing = asyncio.create_task(fill(body, QUEUE_CHUNKS + 1))
+    await turn(3)
+    body.fail(LOST)
+    await pushing
+    assert (await ended_by(slow)).code is Code.CONNECTION_LOST

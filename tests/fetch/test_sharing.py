@@ -1,7 +1,9 @@
 """Who shares an exchange with whom, and that sharing costs nobody a byte, an error or his own end."""
 
 import asyncio
+import sys
 import traceback
+import tracemalloc
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
@@ -354,6 +356,51 @@ async def test_a_caller_who_is_alone_makes_the_peer_wait_and_never_lags(world: W
     await world.settle()
 
 
+async def test_a_whole_caller_waits_for_no_stream_and_when_he_leaves_the_stream_waits_again(
+    paper: World,
+) -> None:
+    gate = asyncio.Event()
+    paper.serve("/", *[b"x" * 8192] * 30, gate, *[b"y" * 8192] * 100)
+    fetcher = paper.open()
+    streaming, whole = paper.ask("/", is_streaming=True), paper.ask("/")
+    lagging, waiting = start(fetcher.submit(streaming), fetcher.submit(whole))
+    slow = await lagging
+    gate.set()
+    assert len((await waiting).body) == 130 * 8192
+    assert (await failure(slow.read())).code is Code.CONSUMER_LAGGED
+    gate.clear()
+    starting, leaving = start(fetcher.submit(streaming), fetcher.submit(whole))
+    slow = await starting
+    leaving.cancel()
+    await asyncio.wait([leaving])
+    gate.set()
+    await turn(200)
+    assert len(await slow.read()) == 130 * 8192
+
+
+async def test_a_stream_keeps_nothing_of_what_was_read(paper: World) -> None:
+    chunk, gate = bytes(8192), asyncio.Event()
+    paper.serve("/", *[chunk] * 500, gate, *[chunk] * 500)
+    fetcher = paper.open()
+    before = sys.getrefcount(chunk)
+    reply = await fetcher.submit(paper.ask("/", is_streaming=True))
+    chunks, size = reply.chunks(), 0
+    while size < 500 * 8192:
+        size += len(await anext(chunks))
+    assert sys.getrefcount(chunk) - before < 10
+    gate.set()
+    await _drain(chunks)
+
+
+async def test_a_peek_of_just_enough_is_given_out_at_once(paper: World) -> None:
+    gate = asyncio.Event()
+    paper.serve("/", b"x" * PEEK_BYTES, gate)
+    reply = await paper.open().submit(paper.ask("/", is_streaming=True))
+    assert len(reply.peek) == PEEK_BYTES
+    gate.set()
+    assert await reply.read() == b"x" * PEEK_BYTES
+
+
 # ---- too late ----
 
 
@@ -370,6 +417,25 @@ async def test_who_comes_after_the_release_gets_a_request_of_his_own(world: Worl
     assert [await first.read(), *await asyncio.gather(*late)] == [BODY] * 3
     assert world.hit_count("/") == 2
     await world.settle()
+
+
+async def test_the_end_of_an_exchange_that_nobody_could_join_leaves_the_next_one_open_to_others(
+    paper: World,
+) -> None:
+    first_ends, second_ends = asyncio.Event(), asyncio.Event()
+    paper.serve("/", *LONG[:2], first_ends)
+    fetcher = paper.open()
+    first = await fetcher.submit(paper.ask("/", is_streaming=True))
+    paper.serve("/", *LONG[:2], gate=second_ends)
+    second = start(read(fetcher, paper.ask("/")))
+    await paper.wait_for_hits("/", 2)
+    first_ends.set()
+    assert await first.read() == b"".join(LONG[:2])
+    third = start(read(fetcher, paper.ask("/")))
+    await turn()
+    second_ends.set()
+    assert await asyncio.gather(*second, *third) == [b"".join(LONG[:2])] * 2
+    assert paper.hit_count("/") == 2
 
 
 async def test_while_nothing_is_given_out_a_whole_caller_may_join_and_a_streaming_one_comes_too_late(
@@ -403,6 +469,25 @@ async def test_the_peek_is_kept_for_those_who_join_before_it_is_complete(world: 
     more.set()
     assert await asyncio.gather(*first, *second) == [b"a" * 5119 + b"b" * 5000] * 2
     assert world.hit_count("/") == 1
+
+
+async def test_the_end_of_an_exchange_leaves_the_next_of_its_kind_open_to_others(world: World) -> None:
+    first_end, second_end = asyncio.Event(), asyncio.Event()
+    world.serve("/", LONG[0], first_end, LONG[1])
+    fetcher = world.open()
+    first = await fetcher.submit(world.ask("/", is_streaming=True))
+    world.serve("/", LONG[0], gate=second_end)
+    second = start(read(fetcher, world.ask("/")))
+    await world.wait_for_hits("/", 2)
+    first_end.set()
+    await first.read()
+    await turn()
+    third = start(read(fetcher, world.ask("/")))
+    await turn()
+    assert fetcher.in_flight == 1
+    second_end.set()
+    assert await asyncio.gather(*second, *third) == [LONG[0]] * 2
+    assert world.hit_count("/") == 2
 
 
 # ---- leaving ----
@@ -459,6 +544,23 @@ async def test_when_the_last_gives_up_the_connection_is_closed(sockets: Any, sta
     assert all(task.cancelled() for task in asking)
     await sockets.site.wait_for_close()
     await sockets.settle()
+
+
+async def test_when_who_wanted_all_of_it_leaves_a_slow_reader_is_alone_and_does_not_lag(paper: World) -> None:
+    body = [bytes([n % 256]) * 65_536 for n in range(100)]
+    more = asyncio.Event()
+    paper.serve("/", body[0], more, *body[1:])
+    fetcher = paper.open(limits=NetLimits(max_body_bytes=1 << 30), max_decoded_bytes=1 << 30)
+    slow, whole = start(fetcher.submit(paper.ask("/", is_streaming=True)), read(fetcher, paper.ask("/")))
+    reply: Reply = await slow
+    whole.cancel()
+    await asyncio.wait([whole])
+    more.set()
+    await turn(500)
+    assert reply.wire_bytes < 64 * 65_536
+    assert await reply.read() == b"".join(body)
+    assert paper.hit_count("/") == 1
+    await paper.settle()
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -567,6 +669,24 @@ async def test_a_deadline_that_nobody_else_waits_behind_ends_the_exchange(socket
     await sockets.settle()
 
 
+async def test_a_deadline_holds_while_a_slot_is_waited_for(paper: World) -> None:
+    gate = asyncio.Event()
+    paper.serve("/held", b"x", gate=gate)
+    slots = Scheduler(SchedulerOptions(global_slots=1), paper.clock)
+    fetcher = paper.open(slots=slots)
+    [held] = start(read(fetcher, paper.ask("/held")))
+    await paper.wait_for_hits("/held", 1)
+    error = await failure(fetcher.submit(paper.ask("/", deadline_seconds=0.05)))
+    assert error.code is Code.DEADLINE_EXCEEDED
+    assert "site.test" in error.message
+    await turn()
+    assert (slots.running, slots.waiting) == (1, 0)
+    gate.set()
+    assert await held == b"x"
+    assert paper.hit_count("/") == 0
+    await paper.settle()
+
+
 # ---- failures ----
 
 
@@ -639,6 +759,27 @@ async def test_a_peek_that_trickles_has_no_more_time_than_headers_that_do(paper:
     await paper.settle()
 
 
+async def test_the_time_of_the_peek_has_begun_with_the_request(paper: Any) -> None:
+    """Headers that took most of it leave little to the beginning of the body."""
+    gate = asyncio.Event()
+    paper.serve("/", b"x", asyncio.Event(), gate=gate)
+    fetcher = paper.open(limits=NetLimits(response_timeout_seconds=600.0), chain_timeout_seconds=600.0)
+    [asking] = start(fetcher.submit(paper.ask("/", is_streaming=True)))
+    await paper.wait_for_hits("/", 1)
+    paper.clock.advance(599.95)
+    gate.set()
+    assert (await failure(asking)).code is Code.RESPONSE_TIMEOUT
+    await paper.settle()
+
+
+async def test_whole_callers_wait_for_a_slow_body_beyond_the_time_of_the_peek(paper: World) -> None:
+    more = asyncio.Event()
+    paper.serve("/", b"x" * 6000, more, b"y")
+    fetcher = paper.open(limits=NetLimits(response_timeout_seconds=0.03, total_timeout_seconds=0.06))
+    asyncio.get_running_loop().call_later(0.12, more.set)
+    assert len((await fetcher.submit(paper.ask("/"))).body) == 6001
+
+
 async def test_a_consumer_who_never_reads_does_not_hold_a_slot_for_ever(paper: World) -> None:
     paper.serve("/", *[b"x" * 8192] * 100)
     fetcher = paper.open(limits=NetLimits(total_timeout_seconds=0.05))
@@ -672,9 +813,18 @@ async def test_a_declared_length_above_the_limit_fails_before_a_byte_is_read(soc
 
 
 @pytest.mark.parametrize("declared", [20_000, 9_000_000])
-async def test_a_length_that_lies_is_a_failure_and_costs_no_memory(sockets: Any, declared: int) -> None:
+@pytest.mark.parametrize("is_streaming", [True, False])
+async def test_a_length_that_lies_is_a_failure_and_costs_no_memory(
+    sockets: Any, declared: int, *, is_streaming: bool
+) -> None:
     sockets.serve("/", b"x" * 10_000, closes=True, content_length=declared)
-    error = await failure(read(sockets.open(), sockets.ask("/", is_streaming=True)))
+    fetcher = sockets.open()
+    tracemalloc.start()
+    try:
+        error = await failure(read(fetcher, sockets.ask("/", is_streaming=is_streaming)))
+        assert tracemalloc.get_traced_memory()[1] < 4_000_000
+    finally:
+        tracemalloc.stop()
     assert error.code is Code.CONNECTION_LOST
 
 

@@ -130,6 +130,8 @@ async def test_who_joins_late_is_told_what_he_missed_and_all_hear_their_own_end(
         assert names[:2] == ["Started", "ResponseHeaders"]
         assert names[-1] == ending
         assert names.count(ending) == 1
+    received = [event.received_bytes for event in diary.heard["streamed"] if isinstance(event, ProgressEvent)]
+    assert received == [200]
     assert isinstance(failed := diary.heard["hurried"][-1], FailedEvent)
     assert failed.code is Code.DEADLINE_EXCEEDED
 

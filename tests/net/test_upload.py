@@ -159,6 +159,26 @@ async def test_a_body_that_is_not_as_long_as_it_says_never_goes_out_whole(
         assert site.requests == [] or length == 0
 
 
+async def test_the_part_that_completes_a_length_waits_for_the_end_of_its_source(
+    transport: CurlTransport, wire: Wire
+) -> None:
+    class Longer:
+        length = 4
+
+        async def open(self) -> AsyncIterator[bytes]:
+            yield b"abcd"
+            for _ in range(300):  # long enough for the peer to have got it, and to have answered
+                await asyncio.sleep(0)
+            yield b"e"
+
+    async with SiteServer(echo("/")) as site:
+        with pytest.raises(FetchFailed) as caught:
+            await send(transport, wire, site.url("/"), Longer())
+        assert caught.value.code is Code.INVALID_HEADER
+        await site.wait_for_close()
+        assert site.requests == []
+
+
 async def test_what_a_source_raises_comes_back_to_its_caller(transport: CurlTransport, wire: Wire) -> None:
     async with SiteServer(echo("/")) as site:
         for parts in ((), (b"some",)):

@@ -372,3 +372,11 @@ async def test_a_pruned_record_can_be_put_again(store: SnapshotStore) -> None:
 async def test_an_archive_that_holds_nothing_is_pruned_of_nothing(store: SnapshotStore) -> None:
     report = await store.prune(PruneRule())
     assert (report.removed, report.retained, report.freed_bytes) == (0, 0, 0)
+
+
+async def test_a_page_with_the_bytes_of_a_file_of_its_run_is_kept_whole(store: SnapshotStore) -> None:
+    body = b"the same bytes " * 30
+    await store.put(replace(_page("a", body), status=None, kind=SourceKind.FILE, raw_header=b""))
+    stored = await store.put(_page("b", body))
+    assert (await store.get(stored.source_ref)).body == body
+    assert [record.original_sha256 async for record in store.iterate_all()] == [None, None]

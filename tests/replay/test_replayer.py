@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from mudroom.assembly import Network, open_house
+from mudroom.assembly import Network, open_house, open_study
 from mudroom.corpus import load_schema
 from mudroom.crawl import RobotsMode
 from mudroom.errors import Code, InvalidConfig, MudroomError
@@ -27,7 +27,7 @@ from mudroom.testing.routes import Route
 from mudroom.testing.server import SiteServer
 from mudroom.testing.unjailed import UnjailedGuests
 
-from .conftest import crawl, crawl_once, every_kind, page, reach, replay
+from .conftest import crawl, crawl_once, every_kind, no_network, page, reach, replay
 
 SMALL = (page("/", "/1", "/2", "/3"), page("/1", "/4"), page("/2"), page("/3"), page("/4"))
 
@@ -57,6 +57,7 @@ EVERY_END = [
     ("/warned", "WARN"),
     ("/latin", "SAFE"),
     ("/moved", "SAFE"),
+    ("/lost", "CONNECTION_LOST"),
     ("/loop", "REDIRECT_LOOP"),
     ("/far", "REDIRECT_LIMIT"),
     ("/off", "REDIRECT_CROSS_HOST"),
@@ -151,7 +152,7 @@ async def test_a_crawl_that_reached_a_limit_reaches_it_again(
 async def test_a_crawl_whose_time_was_up_ends_at_the_same_pages(settings: Settings) -> None:
     routes = (page("/", "/1", "/slow", "/2"), page("/1"), page("/2"), stalling("/slow", b"<p>"))
     settings = replace(settings, fetch=replace(settings.fetch, idle_timeout_seconds=60))
-    live = await crawl_once(settings, *routes, max_duration_seconds=0.5)
+    live = await crawl_once(settings, *routes, max_duration_seconds=2.5)
     assert dict(ends(live))["/slow"] == "CRAWL_LIMIT_REACHED"
     report = await replay(settings, live["run_id"])
     assert report.differences == ()
@@ -278,4 +279,53 @@ async def test_another_policy_is_named_as_a_version_and_not_as_a_change_of_the_r
     other = replace(settings, screen=replace(settings.screen, max_findings=settings.screen.max_findings + 1))
     report = await replay(other, live["run_id"])
     assert list(report.versions) == ["policy"]
+    assert report.differences == ()
+
+
+async def test_a_page_that_was_tried_again_costs_and_warns_the_same(settings: Settings) -> None:
+    busy = Route(path="/busy", status=503, body="busy", then=(page("/busy", "/4"),))
+    never = Route(path="/never", status=503, body="never")
+    routes = (page("/", "/busy", "/never"), busy, never, page("/4"))
+    live = await crawl_once(settings, *routes, retries=1)
+    assert [each["code"] for each in live["warnings"]].count("RETRIED") == 2
+    assert dict(ends(live))["/busy"] == "SAFE"
+    report = await replay(settings, live["run_id"])
+    assert report.differences == ()
+
+
+async def test_a_crawl_that_went_on_after_it_was_cancelled_is_replayed_as_one(settings: Settings) -> None:
+    held, came = asyncio.Event(), asyncio.Event()
+
+    def answer(_: object) -> Route:
+        came.set()
+        return page("/held", "/2", gate=held)
+
+    routes = (page("/", "/1", "/held"), page("/1", "/3"), page("/2"), page("/3"))
+    async with SiteServer(*routes, Route(path="/held", answer=answer)) as site:
+        near = reach(settings, site)
+        async with open_house(near, guests=UnjailedGuests()) as house:
+            work = asyncio.create_task(house.crawl(site.url("/"), near.crawl))
+            await came.wait()
+            work.cancel()
+            cut = await work
+        held.set()
+        async with open_house(near, guests=UnjailedGuests()) as house:
+            live = await house.crawler.resume_to_end(cut["run_id"])
+    assert (cut["state"], live["state"], live["run_id"]) == ("CANCELLED", "COMPLETE", cut["run_id"])
+    report = await replay(settings, live["run_id"])
+    told = {(each.number, each.field) for each in report.differences}
+    assert told <= {(None, "totals.bytes")}  # robots.txt was read once more when it went on
+
+
+async def test_a_scored_crawl_is_replayed_with_its_function_and_refused_without(settings: Settings) -> None:
+    def score(url: str, context: object) -> bool | float:
+        del context
+        return False if url.endswith("/3") else 2.0 if url.endswith("/2") else 1.0
+
+    live = await crawl_once(settings, *SMALL, should_follow=score)
+    assert [path for path, _ in ends(live)] == ["/", "/2", "/1", "/4"]
+    assert "scored by a function" in await refuse(settings, live["run_id"])
+    with no_network():
+        async with open_study(settings, guests=UnjailedGuests()) as study:
+            report = await study.replayer.replay(live["run_id"], should_follow=score)
     assert report.differences == ()

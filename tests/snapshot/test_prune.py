@@ -20,6 +20,8 @@ from mudroom.snapshot.reading import read_snapshot
 from .conftest import FaultyDisk, FixedClock, OpenStore, page
 
 SOURCE = "page::https://example.org/p"
+WARCINFO_BYTES = 400
+"""More than the first record of a segment takes."""
 
 
 def segments(root: Path) -> list[Path]:
@@ -232,6 +234,7 @@ async def test_a_full_disk_stops_the_copying_and_keeps_every_record_where_it_was
     disk.room_bytes, disk.fault = 2_500, OSError(errno.ENOSPC, "full")
     store = open_store(disk)
     assert await code(store.prune(PruneRule())) is Code.NO_SPACE
+    check_tails(root)
     for n in range(5):
         assert (await store.latest(f"page::https://example.org/{n}")).body
     disk.room_bytes = None
@@ -380,3 +383,65 @@ async def test_the_cap_holds_for_all_writers_together(root: Path, open_store: Op
     await stores[1].prune(PruneRule(keep_last=19))
     assert (await stores[2].put(page(body=b"one more", seconds=99))).is_new
     assert await code(stores[0].put(page(body=b"and more", seconds=99))) is Code.SNAPSHOT_HISTORY_FULL
+
+
+async def test_what_could_not_be_synced_is_not_switched_to(root: Path, open_store: OpenStore) -> None:
+    store = open_store()
+    await fill(store, 3)
+    kept = (await store.put(page("kept"))).source_ref
+    await store.aclose()
+    before = query(
+        root, "SELECT * FROM snapshots WHERE fetched_at LIKE '%:00.000Z' OR fetched_at LIKE '%:02.000Z'"
+    )
+    (segment,) = segments(root)
+
+    class Unsynced(FaultyDisk):
+        def sync(self, descriptor: int) -> None:
+            if os.fstat(descriptor).st_size > 1_000 and self.fault:  # neither the folder nor a first record
+                raise self.fault
+            super().sync(descriptor)
+
+    disk = Unsynced()
+    disk.fault = OSError(errno.EIO, "broken")
+    store = open_store(disk)
+    assert await code(store.prune(PruneRule())) is Code.STORE_UNAVAILABLE
+    assert segment.exists()
+    left = query(root, "SELECT * FROM snapshots")
+    assert set(left) <= set(before)
+    assert len(left) == 2
+    assert (await store.get(kept)).source_ref == kept
+    check_tails(root)
+    disk.fault = None
+    assert (await store.prune(PruneRule())).freed_bytes > 1_000
+    assert (await store.get(kept)).source_ref == kept
+
+
+def check_tails(root: Path) -> None:
+    """No byte that is no record's: what was copied and not switched to is cut again."""
+    rows = query(
+        root,
+        "SELECT name, end, end - dead - (SELECT coalesce(sum(length), 0) FROM snapshots"
+        " WHERE segment = segments.id) FROM segments",
+    )
+    assert {path.name: path.stat().st_size for path in segments(root)} == {name: end for name, end, _ in rows}
+    assert all(int(str(rest)) < WARCINFO_BYTES for *_, rest in rows)
+
+
+async def test_a_revisit_that_comes_back_without_its_pruned_original_is_none(
+    root: Path, open_store: OpenStore
+) -> None:
+    """What a killed process leaves behind the end of a segment may have been pruned elsewhere meanwhile."""
+    store = open_store()
+    body = b"the same words " * 30
+    await store.put(page(body=body))
+    end = segments(root)[0].stat().st_size
+    await store.put(page("other", body, seconds=1))
+    await store.aclose()
+    for statement in ("DELETE FROM snapshots", "DELETE FROM sources"):
+        query(root, statement)
+    with sqlite3.connect(root / "index.sqlite") as db:
+        db.execute("UPDATE segments SET end = ?1, reserved = ?1", (end,))
+    db.close()
+    store = open_store()
+    assert await store.list("page::https://example.org/other") == ()
+    assert query(root, "SELECT count(*) FROM snapshots") == [(0,)]

@@ -70,6 +70,11 @@ class Fetcher:
         self._engine = None
         await self._stack.aclose()
 
+    @property
+    def in_flight(self) -> int:
+        """How many exchanges of `submit` run; when it is 0 they hold no slot, no socket and no task."""
+        return 0 if self._engine is None else self._engine.in_flight
+
     async def submit(self, request: FetchRequest | str, *, is_named: bool = True) -> Reply:
         """The answer, any status; shared with those who ask the same at the same time.
 

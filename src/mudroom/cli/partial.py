@@ -21,9 +21,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from mudroom.cli.saving import fail_to_write, put_in_place
 from mudroom.errors import Code, FetchFailed, StoreFailed
-from mudroom.fetch import BodyVersion, HeldBody
+from mudroom.fetch import BodyVersion, HeldBody, fail_to_write, put_in_place
 
 __all__ = ["PartialFile"]
 
@@ -116,7 +115,7 @@ class PartialFile:
                 self.forget()
             raise FetchFailed(Code.CONNECTION_LOST, f"{total} bytes were declared, and {size} have come")
         try:
-            put_in_place(str(self._path), self._target)
+            put_in_place(self._path, self._target)
             self._is_done = True
             self._notes_path.unlink(missing_ok=True)
         except OSError as error:

@@ -39,9 +39,10 @@ def command(*, run: str, is_applied: bool, as_json: bool) -> int:
     mudroom rescan @last --config strict.toml     (what another policy would decide)
     mudroom rescan @last --apply
 
-    The bytes in the archive are read and scanned again; nothing is fetched. Without --apply nothing is
-    changed. With it, accepted documents that would be withheld now leave pages/, and the others are
-    noted as accepted under the versions of now. What was withheld stays withheld.
+    The bytes in the archive are read and scanned again; nothing is fetched. Without --apply
+    nothing is changed. With it, accepted documents that would be withheld now leave pages/, and
+    the others are noted as accepted under the versions of now. What was withheld stays
+    withheld.
 
     Exit status: 0 no decision changes, 3 some do, 1 could not be done.
     """

@@ -7,17 +7,15 @@ import errno
 import os
 import stat
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Protocol
 
 from mudroom.errors import Code, StoreFailed
+from mudroom.fetch import FileSink, fail_to_write
 
-__all__ = ["Destination", "FileDestination", "StreamDestination", "fail_to_write", "put_in_place"]
+__all__ = ["Destination", "FileDestination", "StreamDestination"]
 
-_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 # Not blocking: a reader that is slow, or not there yet, must not keep Ctrl-C from being heard.
 _THROUGH = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _READER_PAUSE_SECONDS = 0.05
@@ -49,7 +47,10 @@ class StreamDestination:
 
     async def take(self, chunks: AsyncIterator[bytes]) -> int:
         """The bytes as they come; what was written of a body that breaks off cannot be taken back."""
-        size = await _copy(chunks, sys.stdout.buffer.write)
+        size = 0
+        async for chunk in chunks:
+            sys.stdout.buffer.write(chunk)
+            size += len(chunk)
         sys.stdout.buffer.flush()
         return size
 
@@ -65,21 +66,11 @@ class FileDestination:
     async def take(self, chunks: AsyncIterator[bytes]) -> int:
         """The body under its name, or nothing at all; a link at its name is replaced, not followed.
 
-        Except for devices and pipes, which are written as the body comes and stay what they are. Writing a
-        file blocks the loop for as long as the page cache takes; here nothing else waits on it.
+        Except for devices and pipes, which are written as the body comes and stay what they are.
         """
         if self.leads_through():
             return await self._pass_through(chunks)
-        temporary = self._open_temporary()
-        try:
-            with temporary:
-                size = await _copy(chunks, temporary.write)
-            put_in_place(temporary.name, self.target)
-        except OSError as error:
-            raise fail_to_write(self.target, error) from error
-        finally:
-            _remove(temporary.name)
-        return size
+        return await FileSink(self.target).take(chunks)
 
     def leads_through(self) -> bool:
         """Whether a device or pipe has this name, itself or behind a link.
@@ -122,14 +113,6 @@ class FileDestination:
             raise fail_to_write(self.target, error) from error
         return size
 
-    def _open_temporary(self) -> IO[bytes]:
-        try:
-            return tempfile.NamedTemporaryFile(
-                prefix=f".{self.target.name[:100]}.", suffix=".part", dir=self.target.parent, delete=False
-            )
-        except OSError as error:
-            raise fail_to_write(self.target, error) from error
-
 
 def _names_what_is_open(target: Path) -> bool:
     """Whether the name is one of those that the system gives to open files, as /dev/stdout is."""
@@ -170,30 +153,3 @@ async def _until_writable(descriptor: int) -> None:
         await is_writable.wait()
     finally:
         loop.remove_writer(descriptor)
-
-
-def fail_to_write(target: Path, error: OSError) -> StoreFailed:
-    """The failure of ours that a system's error becomes."""
-    code = Code.NO_SPACE if error.errno in _NO_SPACE else Code.STORE_UNAVAILABLE
-    return StoreFailed(code, f"{target} could not be written: {(error.strerror or 'unknown').lower()}")
-
-
-def put_in_place(temporary: str, target: Path) -> None:
-    """The whole file at its name, with the mode that a file of this user has; temporary ones are closed to others."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    Path(temporary).chmod(0o666 & ~mask)
-    Path(temporary).replace(target)
-
-
-def _remove(temporary: str) -> None:
-    with suppress(FileNotFoundError):
-        Path(temporary).unlink()
-
-
-async def _copy(chunks: AsyncIterator[bytes], write: Callable[[bytes], object]) -> int:
-    size = 0
-    async for chunk in chunks:
-        write(chunk)
-        size += len(chunk)
-    return size

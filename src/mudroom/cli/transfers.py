@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from mudroom.address import parse_url
 from mudroom.assembly import Fetcher
 from mudroom.cli.partial import PartialFile
 from mudroom.cli.saving import Destination, FileDestination
@@ -118,7 +119,12 @@ class Transfers:
                 else:
                     await self._take(fetcher, report)
         except TimeoutError:
-            raise FetchFailed(Code.TOTAL_TIMEOUT, f"it was not here within {seconds:g} seconds") from None
+            asked = parse_url(report.order.untrusted_url)
+            who = "the site" if asked is None else asked.host
+            raise FetchFailed(
+                Code.TOTAL_TIMEOUT,
+                f"{who} had not sent all of it after the {seconds:g} seconds of --max-time",
+            ) from None
 
     async def _take(self, fetcher: Fetcher, report: Report) -> None:
         """The body from its beginning, whole or not at all."""

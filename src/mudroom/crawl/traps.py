@@ -31,7 +31,7 @@ _NOTE = "trap:"
 
 _YEAR, _MONTH = r"(?:1[5-9]|2[0-9])[0-9]{2}", r"(?:0?[1-9]|1[0-2])"
 _DATES = (
-    re.compile(rf"(?<![0-9])(?P<year>{_YEAR})[-/_.](?P<month>{_MONTH})(?![0-9])"),
+    re.compile(rf"(?<![0-9])(?P<year>{_YEAR})[-/_](?P<month>{_MONTH})(?![0-9])"),
     re.compile(rf"(?<![0-9])(?P<year>{_YEAR})(?P<month>0[1-9]|1[0-2])(?:[0-3][0-9])?(?![0-9])"),
     re.compile(rf"[?&]y(?:ear)?=(?P<year>{_YEAR})\b.*[?&]m(?:onth)?=(?P<month>{_MONTH})(?![0-9])"),
     re.compile(rf"[?&]m(?:onth)?=(?P<month>{_MONTH})(?![0-9]).*[?&]y(?:ear)?=(?P<year>{_YEAR})\b"),

@@ -77,7 +77,9 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         Code.RESPONSE_TIMEOUT: CodeFacts(Reason.NETWORK, True, _AGAIN),
         Code.IDLE_TIMEOUT: CodeFacts(Reason.NETWORK, True, _AGAIN),
         Code.TOTAL_TIMEOUT: CodeFacts(
-            Reason.NETWORK, True, "Raise fetch.total_timeout_seconds if the body is honestly that slow."
+            Reason.NETWORK,
+            True,
+            "Raise fetch.total_timeout_seconds, or --max-time, if the body is honestly that slow.",
         ),
         Code.DEADLINE_EXCEEDED: CodeFacts(
             Reason.NETWORK, True, "Give the request a later deadline, or ask when less waits before it."
@@ -176,7 +178,9 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
             Reason.STORE, False, "The record is not the one the reference names."
         ),
         Code.STORE_UNAVAILABLE: CodeFacts(
-            Reason.STORE, True, "Check that the workspace can be read and written."
+            Reason.STORE,
+            True,
+            "Check that the place named, or else the workspace, is there and can be read and written.",
         ),
         Code.SNAPSHOT_HISTORY_FULL: CodeFacts(
             Reason.STORE,
@@ -189,7 +193,11 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
             "Run mudroom prune, which frees what no run refers to any more (delete the runs that you do not need "
             "before it); or raise archive.max_bytes, or move private/archive of the workspace away.",
         ),
-        Code.NO_SPACE: CodeFacts(Reason.STORE, True, "Free disk space in the workspace."),
+        Code.NO_SPACE: CodeFacts(
+            Reason.STORE,
+            True,
+            "Free space on the disk of the workspace, or of the file that was to be written.",
+        ),
         Code.INVALID_REFERENCE: CodeFacts(
             Reason.INVALID_INPUT, False, "Copy the source_ref whole, without changes."
         ),

@@ -20,7 +20,7 @@ from mudroom.fetch.context import (
 from mudroom.fetch.cookies import CookieJar, JarContext
 from mudroom.fetch.events import FetchEvent, FinishedEvent
 from mudroom.fetch.fetcher import Fetcher
-from mudroom.fetch.file_sink import FileSink
+from mudroom.fetch.file_sink import FileSink, fail_to_write, put_in_place
 from mudroom.fetch.hooks import HopHooks
 from mudroom.fetch.hsts import Hsts, HstsEntry, HstsStore, MemoryHstsStore
 from mudroom.fetch.hsts_file import FileHstsStore
@@ -97,9 +97,11 @@ __all__ = [
     "check_not_modified",
     "condition_headers",
     "describe_end",
+    "fail_to_write",
     "find_retry_after",
     "find_total",
     "judge_continuation",
     "open_telling",
+    "put_in_place",
     "read_validators",
 ]

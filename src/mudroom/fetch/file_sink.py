@@ -13,6 +13,7 @@ import asyncio
 import errno
 import os
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from functools import partial
@@ -21,12 +22,14 @@ from typing import IO, TypeVar
 
 from mudroom.errors import Code, StoreFailed
 
-__all__ = ["FileSink"]
+__all__ = ["FileSink", "fail_to_write", "put_in_place", "read_mask"]
 
 _BATCH_BYTES = 512 * 1024
 """What is gathered before a thread is asked to write it, which costs about 50 microseconds."""
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_MAX_NAME_BYTES = 100
+_MAX_NAME_CHARS = 100
+_MASKING = threading.Lock()
+"""The mask of a process can be read only by setting it: two threads at that would leave it as neither found it."""
 
 Done = TypeVar("Done")
 
@@ -45,7 +48,7 @@ class FileSink:
             size = await _copy(chunks, writing)
             await _in_thread(writing.move)
         except OSError as error:
-            raise _describe(self._target, error) from error
+            raise fail_to_write(self._target, error) from error
         finally:
             await _in_thread(writing.discard)
         return size
@@ -61,7 +64,7 @@ class _Writing:
     def open(self) -> None:
         """Begin it in the folder of its target, since a name can only be moved within a file system."""
         self._file = tempfile.NamedTemporaryFile(  # noqa: SIM115 - closed by `move` or `discard`
-            prefix=f".{self._target.name[:_MAX_NAME_BYTES]}.",
+            prefix=f".{self._target.name[:_MAX_NAME_CHARS]}.",
             suffix=".part",
             dir=self._target.parent,
             delete=False,
@@ -73,15 +76,11 @@ class _Writing:
             self._file.writelines(batch)
 
     def move(self) -> None:
-        """Give it its name, and the mode that a file of this user has: temporary ones are closed to others."""
-        if self._file is None:
-            return
-        self._file.close()
-        mask = os.umask(0o077)
-        os.umask(mask)
-        Path(self._file.name).chmod(0o666 & ~mask)
-        Path(self._file.name).replace(self._target)
-        self._file = None
+        """Give it its name."""
+        if self._file is not None:
+            self._file.close()
+            put_in_place(Path(self._file.name), self._target)
+            self._file = None
 
     def discard(self) -> None:
         """Leave nothing, unless it was moved."""
@@ -122,6 +121,24 @@ async def _in_thread(call: Callable[[], Done]) -> Done:
         raise
 
 
-def _describe(target: Path, error: OSError) -> StoreFailed:
+def put_in_place(temporary: Path, target: Path) -> None:
+    """The whole file at its name, with the mode that a file of this user has; temporary ones are closed to others.
+
+    Raises: OSError.
+    """
+    temporary.chmod(0o666 & ~read_mask())
+    temporary.replace(target)
+
+
+def read_mask() -> int:
+    """What this process takes away from the mode of new files; may be asked by several threads at once."""
+    with _MASKING:
+        mask = os.umask(0o077)
+        os.umask(mask)
+    return mask
+
+
+def fail_to_write(target: Path, error: OSError) -> StoreFailed:
+    """The failure of ours that a system's error becomes."""
     code = Code.NO_SPACE if error.errno in _NO_SPACE else Code.STORE_UNAVAILABLE
     return StoreFailed(code, f"{target} could not be written: {(error.strerror or 'unknown').lower()}")

@@ -12,7 +12,8 @@ from typing import Any
 from mudroom.corpus import CorpusStore
 from mudroom.errors import Code, MudroomError, NotFound, StoreFailed
 from mudroom.replay.names import PageTarget, RefTarget, RunTarget, Target, UrlTarget
-from mudroom.replay.record import run_has_no_page
+from mudroom.replay.record import read_page, read_run, run_has_no_page
+from mudroom.replay.shapes import check_finding
 from mudroom.snapshot import (
     Snapshot,
     SnapshotStore,
@@ -54,12 +55,12 @@ class Archivist:
                 return await self._describe_url(url)
 
     async def _describe_run(self, run_id: str) -> dict[str, Any]:
-        manifest = await self._corpus.read_manifest(run_id)
+        manifest = dict((await read_run(self._corpus, run_id)).manifest)
         pages = manifest.pop("pages")
         if len(pages) == 1 and manifest["kind"] != "crawl":
             page = await self._describe_page(run_id, int(pages[0]["n"]))
             return page | {"run": _without_schema(manifest)}
-        found = await self._corpus.read_findings(run_id)
+        found = await self._read_findings(run_id)
         return {
             "schema": _SCHEMA,
             "kind": "run",
@@ -71,7 +72,7 @@ class Archivist:
 
     async def _describe_page(self, run_id: str, number: int) -> dict[str, Any]:
         try:
-            metadata = await self._corpus.read_metadata(run_id, number)
+            metadata = (await read_page(self._corpus, run_id, number)).metadata
         except NotFound as missing:
             raise run_has_no_page(run_id, number) from missing
         source_ref = metadata.get("source_ref")
@@ -149,16 +150,22 @@ class Archivist:
         if not run_id:
             return []
         try:
-            rows = (await self._corpus.read_manifest(run_id))["pages"]
+            rows = (await read_run(self._corpus, run_id)).rows
         except MudroomError:
             return []  # the run is gone, or its manifest: the bytes are all that is left
         return [_summarise(row) | {"run_id": run_id} for row in rows if row["source_ref"] == source_ref]
 
     async def _find_findings(self, run_id: str, number: int) -> list[dict[str, Any]]:
-        for each in await self._corpus.read_findings(run_id):
-            if each.get("n") == number:
+        for each in await self._read_findings(run_id):
+            if each["n"] == number:
                 return list(each["findings"])
         return []
+
+    async def _read_findings(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        found = await self._corpus.read_findings(run_id)
+        for each in found:
+            check_finding(each)
+        return found
 
 
 def _describe_snapshot(snapshot: Snapshot) -> dict[str, Any]:

@@ -10,8 +10,18 @@ from mudroom.address import parse_url
 from mudroom.corpus import CorpusStore
 from mudroom.errors import Code, NotFound, StoreFailed
 from mudroom.model import Hop
+from mudroom.replay.shapes import check_manifest, check_metadata, check_source
 
-__all__ = ["PageRecord", "RunRecord", "missing_page", "read_code", "read_hops", "read_run", "run_has_no_page"]
+__all__ = [
+    "PageRecord",
+    "RunRecord",
+    "missing_page",
+    "read_code",
+    "read_hops",
+    "read_page",
+    "read_run",
+    "run_has_no_page",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +79,7 @@ class RunRecord:
 
     async def read_page(self, number: int) -> PageRecord:
         """One page. Raises NotFound RUN_NOT_FOUND, StoreFailed SNAPSHOT_CORRUPT."""
-        return PageRecord(number=number, metadata=await self.corpus.read_metadata(self.run_id, number))
+        return await read_page(self.corpus, self.run_id, number)
 
     async def find_page(self, normal_url: str) -> PageRecord | None:
         """The page that was asked for under this URL; None when none was."""
@@ -80,17 +90,27 @@ class RunRecord:
 async def read_run(corpus: CorpusStore, run_id: str) -> RunRecord:
     """The record of a run. Raises: NotFound RUN_NOT_FOUND; StoreFailed SNAPSHOT_CORRUPT."""
     manifest = await corpus.read_manifest(run_id)
+    check_manifest(manifest)
     sources = await corpus.read_sources(run_id)
+    for source in sources:
+        check_source(source)
     numbers: dict[str, int] = {}
-    try:
-        for row in manifest["pages"]:
-            url = parse_url(row["url"])
-            if url is not None:
-                numbers[url.normalized] = int(row["n"])
-        manifest["options"], manifest["state"], manifest["kind"]
-    except (KeyError, TypeError, ValueError) as fault:
-        raise StoreFailed(Code.SNAPSHOT_CORRUPT, f"the manifest of {run_id} is damaged") from fault
+    for row in manifest["pages"]:
+        url = parse_url(row["url"])
+        if url is not None:
+            numbers[url.normalized] = int(row["n"])
     return RunRecord(run_id=run_id, manifest=manifest, sources=sources, corpus=corpus, numbers=numbers)
+
+
+async def read_page(corpus: CorpusStore, run_id: str, number: int) -> PageRecord:
+    """The record of one page. Raises: NotFound RUN_NOT_FOUND; StoreFailed SNAPSHOT_CORRUPT."""
+    metadata = await corpus.read_metadata(run_id, number)
+    check_metadata(metadata)
+    if metadata["n"] != number:
+        raise StoreFailed(
+            Code.SNAPSHOT_CORRUPT, f"the metadata of page {number} of {run_id} is another page's"
+        )
+    return PageRecord(number=number, metadata=metadata)
 
 
 def read_hops(value: Any) -> tuple[Hop, ...]:

@@ -26,7 +26,7 @@ from mudroom.crawl import (
     page_key,
     read_retries,
 )
-from mudroom.errors import Code, InvalidConfig, MudroomError
+from mudroom.errors import Code, InvalidConfig, MudroomError, StoreFailed
 from mudroom.intake import HEADER_NAMES_OPTION, Intake, Parts, RobotsGates, Sitemaps
 from mudroom.model import CrawlState, RunKind, WarningCode
 from mudroom.replay.compare import REPLAY_OPTION, Difference, compare_manifests, compare_versions
@@ -179,9 +179,12 @@ def _read_policy(run: RunRecord, should_follow: ShouldFollow | None) -> CrawlPol
     Raises: InvalidConfig.
     """
     names = run.options.get(HEADER_NAMES_OPTION, ())
-    return CrawlPolicy.from_options(
-        run.options, seed_headers=tuple((str(name), "") for name in names), should_follow=should_follow
-    )
+    try:
+        return CrawlPolicy.from_options(
+            run.options, seed_headers=tuple((str(name), "") for name in names), should_follow=should_follow
+        )
+    except (TypeError, ValueError, AttributeError) as fault:
+        raise StoreFailed(Code.SNAPSHOT_CORRUPT, f"the options of {run.run_id} are damaged") from fault
 
 
 def _refuse(fault: str) -> NoReturn:

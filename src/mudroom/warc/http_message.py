@@ -61,10 +61,12 @@ def parse_http_answer(untrusted_block: bytes) -> HttpMessage | None:
 
 def _split(block: bytes) -> tuple[bytes, bytes] | None:
     """The header block with its empty line, and what follows; a block without an empty line is all header."""
-    ends = [(block.find(mark, 0, _MAX_HEAD_BYTES), len(mark)) for mark in (b"\r\n\r\n", b"\n\n")]
-    found = [at + size for at, size in ends if at >= 0]
-    if found:
-        return block[: min(found)], block[min(found) :]
+    end = block.find(b"\r\n\r\n", 0, _MAX_HEAD_BYTES)
+    short_end = block.find(b"\n\n", 0, _MAX_HEAD_BYTES if end < 0 else end)
+    if short_end >= 0:
+        return block[: short_end + 2], block[short_end + 2 :]
+    if end >= 0:
+        return block[: end + 4], block[end + 4 :]
     return (block, b"") if len(block) < _MAX_HEAD_BYTES and block.endswith(b"\n") else None
 
 

@@ -6,6 +6,7 @@ next member that can be unpacked, and the break is told.
 
 from __future__ import annotations
 
+import re
 import zlib
 from typing import Protocol
 
@@ -13,7 +14,10 @@ __all__ = ["ByteSource", "UnpackedStream"]
 
 _MAGIC = b"\x1f\x8b\x08"
 _READ_BYTES = 1 << 18
+_FEED_BYTES = 1 << 14
+"""What zlib is given at one time: it copies what stands behind the end of a member, and some are tiny."""
 _PIECE_BYTES = 1 << 20
+_PADDING = re.compile(rb"\0+")
 _MAX_BREAKS = 1000
 """Each costs a search; beyond them nothing more is read."""
 
@@ -33,6 +37,8 @@ class UnpackedStream:
         self._source = source
         self._left = max_unpacked_bytes
         self._raw = source.read(_READ_BYTES)
+        self._at = 0
+        """Where in it reading goes on."""
         self.is_packed = self._raw.startswith(_MAGIC[:2])
         self._member = zlib.decompressobj(wbits=31) if self.is_packed else None
         self._held = bytearray()
@@ -93,53 +99,53 @@ class UnpackedStream:
         """What comes next, perhaps nothing yet; None at the end."""
         if self.is_cut:
             return None
-        if not self._raw:
-            self._raw = self._source.read(_READ_BYTES)
+        if self._at >= len(self._raw):
+            self._raw, self._at = self._source.read(_READ_BYTES), 0
             if not self._raw:
                 self._note_open_member()
                 return None
         if self._member is None:
-            piece, self._raw = self._raw, b""
+            piece, self._at = self._raw[self._at :], len(self._raw)
             return piece
         if self._member.eof:
-            return self._begin_member()
+            self._begin_member()
+            return b""
+        given = self._raw[self._at : self._at + _FEED_BYTES]
         try:
-            piece = self._member.decompress(self._raw, _PIECE_BYTES)
+            piece = self._member.decompress(given, _PIECE_BYTES)
         except zlib.error:
             self.breaks += 1
-            self._seek_member(1)
+            self._seek_member(self._at + 1)
             return b""
-        self._raw = self._member.unconsumed_tail or self._member.unused_data
+        self._at += len(given) - len(self._member.unconsumed_tail) - len(self._member.unused_data)
         return piece
 
-    def _begin_member(self) -> bytes | None:
+    def _begin_member(self) -> None:
         """A new member, behind padding; bytes that begin none are passed over up to the next that does."""
-        self._raw = self._raw.lstrip(b"\0")
-        if self._raw and not _MAGIC.startswith(self._raw[:3]):
-            self.breaks += 1
-            self._seek_member(0)
-        elif self._raw:
+        if self._raw[self._at] == 0:
+            padding = _PADDING.match(self._raw, self._at)
+            self._at = padding.end() if padding else self._at
+        elif _MAGIC.startswith(self._raw[self._at : self._at + 3]):
             self._member = zlib.decompressobj(wbits=31)
-        return b""
+        else:
+            self.breaks += 1
+            self._seek_member(self._at)
 
     def _seek_member(self, start: int) -> None:
         """Go on at the next bytes that may begin a member."""
         self._member = zlib.decompressobj(wbits=31)
         if self.breaks > _MAX_BREAKS:
-            self._raw, self.is_cut = b"", True
+            self._raw, self._at, self.is_cut = b"", 0, True
             return
         while True:
-            at = self._raw.find(_MAGIC, start)
-            if at >= 0:
-                self._raw = self._raw[at:]
+            self._at = self._raw.find(_MAGIC, start)
+            if self._at >= 0:
                 return
-            tail = self._raw[-len(_MAGIC) + 1 :] if start <= len(self._raw) else b""
             more = self._source.read(_READ_BYTES)
             if not more:
-                self._raw = b""
-                self._member = None
+                self._raw, self._at, self._member = b"", 0, None
                 return
-            self._raw, start = tail + more, 0
+            self._raw, start = self._raw[max(start, len(self._raw) - len(_MAGIC) + 1) :] + more, 0
 
     def _note_open_member(self) -> None:
         if self._member is not None and not self._member.eof:
