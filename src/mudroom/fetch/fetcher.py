@@ -164,11 +164,10 @@ class Fetcher:
         try:
             async with await self._reach(request, chain) as response:
                 body = await response.read()
-                decoded = self._decode(request, response, body)
                 return Fetched(
                     **_describe(chain, response),
                     body=body,
-                    decoded=decoded,
+                    decoded=self._decode(request, response, body),
                     wire_bytes=chain.received_bytes,
                     duration_seconds=self._now() - started,
                 )
