@@ -164,7 +164,7 @@ class Exchange:
         if self._phase is not _Phase.DONE:
             self._pool.arm(self.deadline())
         while self._phase in _UNANSWERED:
-            await self._wait()
+            await self._change()
         if self._fault is not None and not self.status:
             raise self._fault
 
@@ -177,7 +177,7 @@ class Exchange:
         if self._meter is not None:
             self._meter.stop()
         while self._phase is not _Phase.DONE:
-            await self._wait()
+            await self._change()
         if self._fault is not None:
             raise self._fault
         return self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
@@ -196,7 +196,7 @@ class Exchange:
                 yield chunk
             if self._phase is _Phase.DONE:
                 break
-            await self._wait()
+            await self._change()
         if self._fault is not None:
             raise self._fault
 
@@ -410,12 +410,10 @@ class Exchange:
 
     # ---- waiting and deadlines ----
 
-    async def _wait(self) -> None:
+    def _change(self) -> asyncio.Future[None]:
+        """What is awaited until something has happened."""
         self._waiter = self._loop.create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
+        return self._waiter
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
