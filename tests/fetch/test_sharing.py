@@ -1,6 +1,7 @@
 """Who shares an exchange with whom, and that sharing costs nobody a byte, an error or his own end."""
 
 import asyncio
+import gc
 import sys
 import traceback
 import tracemalloc
@@ -23,6 +24,7 @@ from mudroom.fetch import (
     Scheduler,
     SchedulerOptions,
 )
+from mudroom.fetch.caller import Caller
 from mudroom.fetch.hsts import Hsts, MemoryHstsStore
 from mudroom.net import NetLimits
 from mudroom.testing.transports import PaperAnswer
@@ -623,6 +625,22 @@ async def test_closing_a_fetcher_ends_all_that_it_began(world: World) -> None:
     await world.settle()
 
 
+async def test_closing_a_fetcher_ends_what_waits_for_a_slot(paper: World) -> None:
+    paper.serve("/held", b"x", gate=asyncio.Event())
+    slots = Scheduler(SchedulerOptions(global_slots=1), paper.clock)
+    fetcher = paper.open(slots=slots)
+    asking = start(
+        *(fetcher.submit(paper.ask(path, is_streaming=n == 1)) for n, path in enumerate(("/held", "/", "/")))
+    )
+    await paper.wait_for_hits("/held", 1)
+    await turn()
+    assert (slots.running, slots.waiting) == (1, 1)
+    await fetcher.aclose()
+    assert {(await failure(each)).code for each in asking} == {Code.CANCELLED}
+    assert (slots.running, slots.waiting, fetcher.in_flight) == (0, 0, 0)
+    assert paper.hit_count("/") == 0
+
+
 # ---- deadlines ----
 
 
@@ -642,6 +660,17 @@ async def test_a_deadline_is_its_callers_alone(world: World, stage: str) -> None
         event.set()
     assert await patient == b"a" * 4000 + BODY + b"z"
     assert world.hit_count("/") == 1
+
+
+async def test_a_deadline_that_was_met_keeps_nothing_until_its_moment(paper: World) -> None:
+    def count_callers() -> int:
+        gc.collect()
+        return sum(isinstance(each, Caller) for each in gc.get_objects())
+
+    paper.serve("/", b"x")
+    fetcher, before = paper.open(), count_callers()
+    assert await read(fetcher, paper.ask("/", deadline_seconds=3600.0, is_streaming=True)) == b"x"
+    assert count_callers() == before
 
 
 async def test_a_deadline_that_nobody_else_waits_behind_ends_the_exchange(sockets: Any) -> None:
