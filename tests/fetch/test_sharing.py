@@ -670,6 +670,8 @@ async def test_a_deadline_that_was_met_keeps_nothing_until_its_moment(paper: Wor
     paper.serve("/", b"x")
     fetcher, before = paper.open(), count_callers()
     assert await read(fetcher, paper.ask("/", deadline_seconds=3600.0, is_streaming=True)) == b"x"
+    await paper.settle()
+    await turn()
     assert count_callers() == before
 
 
@@ -769,6 +771,7 @@ async def test_a_peek_that_trickles_has_no_more_time_than_headers_that_do(paper:
     error = await failure(fetcher.submit(paper.ask("/", is_streaming=True)))
     assert error.code is Code.RESPONSE_TIMEOUT
     assert "beginning" in error.message
+    assert ([hop.status for hop in error.hops], error.wire_bytes) == ([200], 1)
     await paper.settle()
 
 
