@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 DATA ?=
 BENCH := .venv-bench
-BENCHMARKS := judgements fetch_cost scheduling jail_cost extraction_cost archive_cost whole_path memory
+BENCHMARKS := judgements fetch_cost scheduling streaming jail_cost extraction_cost archive_cost whole_path memory
 
 .PHONY: help demo test test-all lint fix bench docs soak check lock clean
 

@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from mudroom.assembly import open_house
-from mudroom.cli.app import main as program
+from mudroom.assembly import open_house, open_study
 from mudroom.crawl import CrawlPolicy
 from mudroom.errors import InvalidConfig, NotFound, StoreFailed
 from mudroom.settings import Settings, load_settings
@@ -110,7 +108,7 @@ MOMENTS = [
 
 @pytest.mark.parametrize("moments", MOMENTS, ids="-".join)
 async def test_a_crawl_killed_twice_and_gone_on_with_equals_one_that_was_left_alone(
-    site: SiteServer, tmp_path: Path, moments: tuple[str, str]
+    site: SiteServer, settings: Settings, tmp_path: Path, moments: tuple[str, str]
 ) -> None:
     whole = await sit(tmp_path / "whole", site, site.url("/"))
     assert whole["state"] == "COMPLETE"
@@ -126,6 +124,8 @@ async def test_a_crawl_killed_twice_and_gone_on_with_equals_one_that_was_left_al
     assert {request.path for request in site.requests} == seen
     assert list((workspace / "private/frontier").iterdir()) == []
     assert list((workspace / "private/state/runs").iterdir()) == []
+    async with open_study(replace(settings, workspace=workspace), guests=UnjailedGuests()) as study:
+        assert (await study.replayer.replay(run_id)).differences == ()
     for page in manifest["pages"]:
         assert (workspace / "runs" / run_id / "metadata" / f"{page['n']:06d}.json").is_file()
 
@@ -298,15 +298,3 @@ async def test_a_crash_before_the_seed_was_queued_begins_with_it(
     manifest = await resume(settings)
     assert manifest["state"] == "COMPLETE"
     assert manifest["pages"][0]["url"] == site.url("/")
-
-
-def test_the_command_line_takes_a_run_or_urls_and_no_other_policy(tmp_path: Path) -> None:
-    for arguments, told in (
-        ([], "name one or more URLs, or a run with --resume"),
-        (["https://a.example/", "--resume", "@last"], "or a run with --resume"),
-        (["--resume", "@last", "--max-pages", "3"], "leave --max-pages out"),
-        (["https://a.example/", "https://b.example/", "--explain", "x"], "one seed"),
-    ):
-        result = CliRunner().invoke(program, ["crawl", *arguments, "--workspace", str(tmp_path)])
-        assert result.exit_code == 2
-        assert told in result.stderr

@@ -57,6 +57,7 @@ EVERY_END = [
     ("/warned", "WARN"),
     ("/latin", "SAFE"),
     ("/moved", "SAFE"),
+    ("/lost", "CONNECTION_LOST"),
     ("/loop", "REDIRECT_LOOP"),
     ("/far", "REDIRECT_LIMIT"),
     ("/off", "REDIRECT_CROSS_HOST"),

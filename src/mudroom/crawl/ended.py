@@ -21,6 +21,8 @@ class EndedPage:
     """As it was asked for."""
     retries: tuple[str, ...] = ()
     """The codes of the tries that failed before the last."""
+    wire_bytes: int = 0
+    """What it cost, all tries together."""
     final_url: str | None = None
     """Where redirects led."""
     sha256: str | None = None
@@ -45,6 +47,7 @@ class EndedPage:
                 "depth": self.depth,
                 "url": self.url,
                 "retries": self.retries,
+                "wire_bytes": self.wire_bytes,
                 "final_url": self.final_url,
                 "sha256": self.sha256,
                 "links": self.links,
@@ -65,6 +68,7 @@ class EndedPage:
             depth=int(fields["depth"]),
             url=fields["url"],
             retries=tuple(fields["retries"]),
+            wire_bytes=int(fields["wire_bytes"]),
             final_url=fields["final_url"],
             sha256=fields["sha256"],
             links=tuple(Link(*link) for link in fields["links"]),

@@ -2,36 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 
-from mudroom.budget import ByteBudget
-from mudroom.crawl.frontier import Frontier
+from mudroom.crawl.frontier import Frontier, Left
 from mudroom.crawl.links import LinkSieve
 from mudroom.crawl.notices import Notices
 from mudroom.errors import Code, StoreFailed
 
-__all__ = ["restore_progress", "save_progress"]
+__all__ = ["BytesSpent", "restore_progress", "save_progress"]
 
-_DISCOVERED, _WIRE_BYTES = "discovered", "wire_bytes"
+_DISCOVERED, _PAGE_BYTES, _OTHER_BYTES = "discovered", "page_bytes", "other_bytes"
 
 
-def save_progress(frontier: Frontier, notices: Notices, sieve: LinkSieve, budget: ByteBudget) -> None:
+@dataclass(slots=True)
+class BytesSpent:
+    """What a crawl has read, told apart by what is known of it at the next sitting."""
+
+    pages: int = 0
+    """Of pages that were taken in."""
+    others: int = 0
+    """Of robots.txt files and sitemaps."""
+
+
+def save_progress(frontier: Frontier, notices: Notices, sieve: LinkSieve, spent: BytesSpent) -> None:
     """Keep it, with all else that was done to the frontier since the last time. Raises: StoreFailed."""
     for name, value in notices.list_notes():
         frontier.note(name, value)
     frontier.note(_DISCOVERED, str(sieve.discovered))
-    frontier.note(_WIRE_BYTES, str(budget.spent_bytes))
+    frontier.note(_PAGE_BYTES, str(spent.pages))
+    frontier.note(_OTHER_BYTES, str(spent.others))
     frontier.commit()
 
 
-def restore_progress(
-    notes: Mapping[str, str], notices: Notices, sieve: LinkSieve, budget: ByteBudget
-) -> None:
-    """Know of it again. Raises: StoreFailed SNAPSHOT_CORRUPT."""
+def restore_progress(left: Left, notices: Notices, sieve: LinkSieve, spent: BytesSpent) -> int:
+    """Know of it again: the bytes that were read, those of pages that wait to be taken in among them.
+
+    Raises: StoreFailed SNAPSHOT_CORRUPT.
+    """
+    notes = left.notes
     try:
         notices.restore(notes)
         sieve.restore(notes)
         sieve.discovered = int(notes.get(_DISCOVERED, "0"))
-        budget.charge(int(notes.get(_WIRE_BYTES, "0")))
+        spent.pages = int(notes.get(_PAGE_BYTES, "0"))
+        spent.others = int(notes.get(_OTHER_BYTES, "0"))
     except (ValueError, TypeError, KeyError) as fault:
         raise StoreFailed(Code.SNAPSHOT_CORRUPT, "the frontier of the run is damaged") from fault
+    return spent.pages + spent.others + sum(page.wire_bytes for _, page in left.line if page is not None)

@@ -24,14 +24,21 @@ __all__ = ["AttemptWriter", "leave"]
 _NOTE = PageNote()
 
 
-def leave(attempt: Attempt, outcome: Outcome | None = None, hops: tuple[Hop, ...] = ()) -> EndedPage:
-    """What a page leaves behind: its links, if it was accepted."""
-    hops = hops if outcome is None else outcome.facts.hops
+def leave(
+    attempt: Attempt, outcome: Outcome | None = None, hops: tuple[Hop, ...] = (), wire_bytes: int = 0
+) -> EndedPage:
+    """What a page leaves behind: its links, if it was accepted.
+
+    Shapes: `hops` and `wire_bytes` are those of the last try, where there is no outcome yet.
+    """
+    if outcome is not None:
+        hops, wire_bytes = outcome.facts.hops, outcome.facts.wire_bytes
     bare = EndedPage(
         number=attempt.number,
         depth=attempt.entry.depth,
         url=attempt.entry.url,
         retries=tuple(attempt.retries),
+        wire_bytes=attempt.spent_bytes + wire_bytes,
         hops=hops if attempt.is_seed else (),
     )
     if not isinstance(outcome, Stored):
@@ -70,7 +77,7 @@ class AttemptWriter:
         """Keep an accepted document in pages/, its links in the frontier."""
         provenance = document.provenance
         page = replace(
-            leave(self._attempt, hops=provenance.hops),
+            leave(self._attempt, hops=provenance.hops, wire_bytes=note.wire_bytes),
             final_url=provenance.final_url,
             sha256=provenance.sha256,
             links=document.links,
@@ -82,25 +89,25 @@ class AttemptWriter:
 
     async def quarantine(self, document: QuarantinedDocument, note: PageNote = _NOTE) -> StoredDocument:
         """Keep a document with a warning in quarantine/."""
-        self.hold(leave(self._attempt))
+        self.hold(leave(self._attempt, wire_bytes=note.wire_bytes))
         return await self._run.quarantine(document, self._charge(note))
 
     async def record_blocked(self, document: BlockedDocument, note: PageNote = _NOTE) -> None:
         """Record a withheld document."""
-        self.hold(leave(self._attempt))
+        self.hold(leave(self._attempt, wire_bytes=note.wire_bytes))
         await self._run.record_blocked(document, self._charge(note))
 
     async def record_failed(self, failed: FailedRecord) -> None:
         """Remember a failure; `settle` records it."""
-        cost = failed.wire_bytes + self._attempt.spent_bytes
-        self._failed = replace(failed, wire_bytes=cost)
+        self._failed = failed
 
     async def settle(self) -> None:
         """Record the failure of the last try, if it was one. Raises: StoreFailed."""
         failed, self._failed = self._failed, None
         if failed is not None:
-            self.hold(leave(self._attempt, hops=failed.hops))
-            await self._run.record_failed(failed)
+            self.hold(leave(self._attempt, hops=failed.hops, wire_bytes=failed.wire_bytes))
+            wire_bytes = failed.wire_bytes + self._attempt.spent_bytes
+            await self._run.record_failed(replace(failed, wire_bytes=wire_bytes))
 
     def forget(self) -> None:
         """Another try follows: that one failed is not recorded."""

@@ -27,7 +27,7 @@ from mudroom.crawl.notices import Notices
 from mudroom.crawl.orders import RunOrders
 from mudroom.crawl.policy import CrawlPolicy
 from mudroom.crawl.ports import CrawlParts
-from mudroom.crawl.progress import restore_progress, save_progress
+from mudroom.crawl.progress import BytesSpent, restore_progress, save_progress
 from mudroom.crawl.recording import leave
 from mudroom.crawl.reorder import ReorderBuffer
 from mudroom.crawl.seed import Seed
@@ -85,6 +85,7 @@ class CrawlRun:
             max_total_bytes=policy.max_total_bytes, max_page_bytes=policy.max_page_bytes
         )
         self._charged_bytes = 0
+        self._spent = BytesSpent()
         self._notices = Notices()
         self._tally = Tally()
         self._teller = CrawlTeller(observer=parts.observer, run_id=writer.run_id, count=self._count)
@@ -141,7 +142,7 @@ class CrawlRun:
         waiting = {number for number, _ in left.line}
         if pages and pages[0].number == 1 and 1 not in waiting:
             self._follower.root_at(pages[0].final_url)
-        restore_progress(left.notes, self._notices, self._follower.sieve, self._budget)
+        self._budget.charge(restore_progress(left, self._notices, self._follower.sieve, self._spent))
         for number, ended in left.line:
             self._line.join_earlier(number)
             if ended is not None:
@@ -226,6 +227,7 @@ class CrawlRun:
         """Charge the budget with what robots.txt files have cost since the last time."""
         received = self._robots.received_bytes
         self._budget.charge(received - self._charged_bytes)
+        self._spent.others += received - self._charged_bytes
         self._charged_bytes = received
 
     def _reserve(self) -> Reservation | None:
@@ -298,6 +300,7 @@ class CrawlRun:
             return  # at the next sitting
         for page in self._line.take_ready():
             self._frontier.release(page.number)
+            self._spent.pages += page.wire_bytes
             await self._follower.follow(page, self._sitemaps, self._run_aside)
             if self._must_abort():
                 self._frontier.rollback()
@@ -305,7 +308,7 @@ class CrawlRun:
             self._save_notes()
 
     def _save_notes(self) -> None:
-        save_progress(self._frontier, self._notices, self._follower.sieve, self._budget)
+        save_progress(self._frontier, self._notices, self._follower.sieve, self._spent)
 
     def _note_outcome(self, attempt: Attempt, outcome: Outcome) -> None:
         """What counts at once, whatever other pages are on their way."""
@@ -321,11 +324,13 @@ class CrawlRun:
     async def _run_aside(self, work: Coroutine[Any, Any, None]) -> Exception | None:
         """The error of work that the crawl waits for and that ends with it, or None."""
         self._charge_robots()
-        return await run_aside(
-            work,
-            self._wake,
-            lambda: self._tally.stop is not None or self._cancel.is_cancelled or self._deadline.is_over,
-        )
+        before = self._budget.spent_bytes
+        error = await run_aside(work, self._wake, self._is_over)
+        self._spent.others += self._budget.spent_bytes - before
+        return error
+
+    def _is_over(self) -> bool:
+        return self._tally.stop is not None or self._cancel.is_cancelled or self._deadline.is_over
 
     async def _record_fault(self, attempt: Attempt, error: BaseException) -> None:
         """An error that no outcome foresees costs its page, is told in the log, and ends nothing else."""
@@ -437,9 +442,5 @@ class CrawlRun:
             self._notices.add(WarningCode.NOTHING_STORED, root, self._tally.explain_nothing())
 
     def _count(self) -> tuple[int, int, int, int]:
-        return (
-            self._tally.attempted,
-            self._follower.sieve.discovered,
-            len(self._frontier),
-            self._budget.spent_bytes,
-        )
+        discovered, waiting = self._follower.sieve.discovered, len(self._frontier)
+        return (self._tally.attempted, discovered, waiting, self._budget.spent_bytes)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from ipaddress import ip_network
 from typing import Any
 
-from mudroom.address import AllowedOrigin, EgressPolicy
+from mudroom.address import AllowedOrigin, EgressPolicy, IPNetwork
 from mudroom.errors import Code, StoreFailed
 
 __all__ = ["EGRESS_OPTION", "describe_egress", "find_egress"]
@@ -39,14 +39,21 @@ def find_egress(options: Mapping[str, Any], exceptions: Iterable[str] = ()) -> E
         return EgressPolicy(
             ports=frozenset(described["ports"]),
             allow_origins=tuple(map(AllowedOrigin.parse, described["allow_origins"])),
-            allow_networks=tuple(map(ip_network, described["allow_networks"])),
+            allow_networks=tuple(map(_read_network, described["allow_networks"])),
             deny_hosts=frozenset(described["deny_hosts"]),
-            deny_networks=tuple(map(ip_network, described["deny_networks"])),
+            deny_networks=tuple(map(_read_network, described["deny_networks"])),
         )
-    except (ValueError, TypeError, KeyError) as fault:
+    except (ValueError, TypeError, KeyError, AttributeError) as fault:
         raise StoreFailed(
             Code.SNAPSHOT_CORRUPT, "a run's record of what it might reach is damaged"
         ) from fault
+
+
+def _read_network(described: object) -> IPNetwork:
+    """A network as text; numbers, which Python takes for addresses too, are none."""
+    if not isinstance(described, str):
+        raise TypeError("a network is written as text")
+    return ip_network(described)
 
 
 def _open_used(exceptions: Iterable[str]) -> EgressPolicy:
