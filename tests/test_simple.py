@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,6 +91,7 @@ def test_what_is_no_whole_good_answer_is_an_error_with_its_code(
     assert caught.value.code is code
     assert path not in caught.value.message
     assert "127.0.0.1" in caught.value.message
+    assert "event loop" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_ten_mebibytes_fit(site: SiteServer, settings: Settings) -> None:
