@@ -113,6 +113,18 @@ def test_the_guard_stands_before_it(url: str, code: Code) -> None:
     assert caught.value.code is code
 
 
+def test_its_times_are_its_own_whatever_the_settings_say() -> None:
+    patient = load_settings({}, overrides={("fetch", "total_timeout_seconds"): 900.0})
+    fetching = simple._tighten(patient).fetch
+    assert fetching.connect_timeout_seconds == 10
+    times = (
+        fetching.response_timeout_seconds,
+        fetching.chain_timeout_seconds,
+        fetching.total_timeout_seconds,
+    )
+    assert times == (30, 30, 30)
+
+
 def test_nothing_is_left_behind(site: SiteServer, settings: Settings) -> None:
     simple.get(site.url("/"), settings=settings)
     threads, descriptors = threading.enumerate(), count_descriptors()

@@ -80,8 +80,9 @@ async def test_an_answer_on_its_way_is_given_to_nobody_whom_a_newer_policy_keeps
     resolver = ScriptedResolver({"site.test": "93.184.215.14"})
     fetcher = Fetcher(transport, resolver, egress, FetchOptions(), FixedClock())
     before = asyncio.create_task(fetcher.submit(FetchRequest("GET", URL)))
-    while not transport.dials:
+    for _ in range(20):
         await asyncio.sleep(0)
+    assert len(transport.dials) == 1
     egress.policy = EgressPolicy(deny_networks=(ip_network("93.184.215.0/24"),))
     after = asyncio.create_task(fetcher.submit(FetchRequest("GET", URL)))
     with pytest.raises(EgressRefused) as caught:
