@@ -86,6 +86,10 @@ def _remove_text(folder: Path) -> None:
     path.unlink()
 
 
+def _edit_title(folder: Path) -> None:
+    edit(folder / "metadata/000002.json", title="What nobody scanned")
+
+
 def _edit_decision(folder: Path) -> None:
     edit(folder / "metadata/000002.json", decision="WARN")
     edit_row(folder, 2, decision="WARN")
@@ -101,6 +105,7 @@ def _edit_both_digests(folder: Path) -> None:
 EDITS: list[tuple[str, Callable[[Path], None], Stage]] = [
     ("text", _edit_text, Stage.FILE),
     ("no text", _remove_text, Stage.FILE),
+    ("a title", _edit_title, Stage.FILE),
     ("digest", lambda folder: edit(folder / "metadata/000002.json", sha256="0" * 64), Stage.RECORD),
     ("status", lambda folder: edit(folder / "metadata/000002.json", http_status=203), Stage.RECORD),
     ("manifest", lambda folder: edit_row(folder, 2, decision="WARN"), Stage.RECORD),
@@ -153,6 +158,15 @@ async def test_damaged_bytes_do_not_hold_and_say_so(settings: Settings) -> None:
     ref = await verify_ref(settings, source_ref)
     assert ref.error is not None
     assert (ref.holds, ref.error.code) == (False, Code.SNAPSHOT_CORRUPT)
+
+
+async def test_a_page_that_nothing_leads_to_any_more_is_checked_all_the_same(settings: Settings) -> None:
+    live = await crawl_once(settings, *SITE)
+    break_record(settings, live["pages"][0]["source_ref"])
+    _edit_text(folder_of(settings, live["run_id"]))
+    proof = await verify_run(settings, live["run_id"])
+    assert [failure.number for failure in proof.failures] == [1, 2]
+    assert proof.checked == len(live["pages"])
 
 
 async def test_a_page_put_in_another_place_is_a_difference_of_order(settings: Settings) -> None:

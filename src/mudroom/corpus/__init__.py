@@ -2,6 +2,7 @@
 
 from mudroom.corpus.file_corpus import FileCorpus
 from mudroom.corpus.memory_corpus import MemoryCorpus
+from mudroom.corpus.reading import read_title
 from mudroom.corpus.records import (
     FailedRecord,
     PageNote,
@@ -35,4 +36,5 @@ __all__ = [
     "StoredDocument",
     "StoredPage",
     "load_schema",
+    "read_title",
 ]

@@ -39,6 +39,7 @@ __all__ = [
     "read_run_summary",
     "read_sources",
     "read_stored",
+    "read_title",
     "stored_path",
 ]
 
@@ -195,7 +196,22 @@ def check_stored(metadata: dict[str, Any], content: bytes) -> StoredPage:
     """The document, if its text is the one that was scanned. Raises StoreFailed SNAPSHOT_CORRUPT."""
     if hashlib.sha256(content).hexdigest() != metadata.get("markdown_sha256"):
         raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a stored document is not the one that was scanned")
+    read_title(metadata)
     return StoredPage(markdown=content.decode(), metadata=metadata)
+
+
+def read_title(metadata: Mapping[str, Any]) -> str:
+    """The title of an accepted document; empty where it has none.
+
+    Raises: StoreFailed SNAPSHOT_CORRUPT when it is not the one that was scanned.
+    """
+    title, exposed = metadata.get("title") or "", metadata.get("exposed_sha256")
+    if not isinstance(title, str):
+        raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a title in the workspace is no text")
+    wanted = exposed.get("title") if isinstance(exposed, dict) else None
+    if wanted not in (None, hashlib.sha256(title.encode("utf-8", "surrogatepass")).hexdigest()):
+        raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a title in the workspace is not the one that was scanned")
+    return title
 
 
 def parse_record(data: bytes) -> dict[str, Any]:

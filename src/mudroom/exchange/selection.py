@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
-from mudroom.corpus import CorpusStore
+from mudroom.corpus import CorpusStore, read_title
 from mudroom.errors import Code, NotFound
 from mudroom.model import OutcomeKind
 from mudroom.snapshot import DamagedRecord, Snapshot, SnapshotStore
@@ -70,4 +70,4 @@ async def choose_records(
 
 async def _find_title(corpus: CorpusStore, run_id: str, page: dict[str, Any]) -> str:
     metadata = await corpus.read_metadata(run_id, page["n"])
-    return str(metadata.get("title") or "")
+    return read_title(metadata)

@@ -142,6 +142,7 @@ class Verifier:
             if error.code is Code.STORE_UNAVAILABLE:
                 raise error
         failures: list[PageProof] = []
+        unreached: list[int] = []
         for row in run.rows:
             number = int(row["n"])
             page = await _read_page(run, number)
@@ -149,10 +150,14 @@ class Verifier:
                 try:
                     again = await scratch.read_metadata(report.manifest["run_id"], number)
                 except NotFound:
-                    continue  # no page led to it this time, which is a difference of order
+                    unreached.append(number)  # no page led to it this time, which is a difference of order
+                    continue
                 page = await self._prove(run, page, again)
             if not page.holds:
                 failures.append(page)
+        if unreached:
+            failures += [proof for proof in await self._prove_each(run, unreached) if not proof.holds]
+            failures.sort(key=lambda proof: proof.number)
         told = {proof.number for proof in failures}
         order = tuple(each for each in report.differences if _is_of_order(each, told))
         return RunProof(run_id=run.run_id, checked=len(run.rows), failures=tuple(failures), order=order)
