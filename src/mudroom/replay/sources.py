@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -25,7 +25,8 @@ _PIECE_BYTES = 512
 class ArchiveSources:
     """A `RobotsFetcher` and `SitemapFetcher` that holds one run's files of a kind.
 
-    What was asked for several times is given in that order; the last answer as often as it is asked for.
+    What was asked for several times is given in that order; the last answer as often as it is asked for. Of a
+    sitemap only the last answer is: those before are of sittings that were stopped before they used them.
     """
 
     def __init__(
@@ -36,12 +37,14 @@ class ArchiveSources:
         self._kind = kind
         self._max_decoded_bytes = max_decoded_bytes
         self._left: dict[str, deque[Mapping[str, Any]]] = defaultdict(deque)
+        self._unpaid: dict[str, int] = defaultdict(int)
         for source in run.sources:
             if source.get("kind") == kind:
-                self._left[str(source.get("url"))].append(source)
-        self._costs: Counter[str] = Counter()
-        for url, sources in self._left.items():
-            self._costs[url] = sum(int(source.get("wire_bytes") or 0) for source in sources)
+                url = str(source.get("url"))
+                if kind is SourceKind.SITEMAP:
+                    self._left[url].clear()
+                self._left[url].append(source)
+                self._unpaid[url] += int(source.get("wire_bytes") or 0)
 
     @asynccontextmanager
     async def stream(self, request: FetchRequest) -> AsyncIterator[Streamed]:
@@ -68,8 +71,11 @@ class ArchiveSources:
         yield _answer(await self._archive.get(source["source_ref"]), walk.wire_bytes, limit)
 
     def _charge(self, url: str) -> int:
-        """What a file cost, paid for at once and once: every try, and every sitting of a crawl that went on."""
-        return self._costs.pop(url, 0)
+        """What a file cost, however often the run asked for it: a run that was gone on with asks again.
+
+        All of it is paid for at once, tries that were turned away included.
+        """
+        return self._unpaid.pop(url, 0)
 
 
 def _answer(snapshot: Snapshot, wire_bytes: int, max_decoded_bytes: int) -> Streamed:
