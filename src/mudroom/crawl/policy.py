@@ -343,6 +343,9 @@ def _judge_headers(headers: object) -> Iterator[str]:
         yield f"seed_headers is {type(headers).__name__}; expected a tuple of (name, value)"
         return
     for header in headers:
+        if not (isinstance(header, tuple) and [type(part) for part in header] == [str, str]):
+            yield f"seed_headers holds {type(header).__name__}; expected (name, value), both text"
+            continue
         try:
             check_request_headers((header,))
         except FetchFailed as error:
