@@ -247,6 +247,10 @@ class SharedExchange:
             self._walk.sign(self._chain, error)
             raise
         self._end(None)
+        self._task.remove_done_callback(
+            self._on_done
+        )  # all that it would do is done: a turn of the loop less
+        self._on_end(self)
 
     async def _read(self, response: WireResponse) -> None:
         """The body to its end; under the time of the peek and then under that of the whole, where it is not here."""
