@@ -155,6 +155,7 @@ class SharedExchange:
     ) -> None:
         self.request = request
         self._chain = chain
+        chain.is_whole = True
         self._walk = walk
         self._limits = limits
         self._now = now
@@ -187,7 +188,10 @@ class SharedExchange:
         if not is_open and (self._stage is not _Stage.COLLECTING or caller.is_streaming):
             return Joining.TOO_LATE
         self._callers[caller] = None
-        self._whole_callers += not caller.is_streaming
+        if caller.is_streaming:
+            self._chain.is_whole = False
+        else:
+            self._whole_callers += 1
         self._chain.raise_priority(caller.priority)
         if caller.watch is not None:
             self._hear(caller.watch)
