@@ -2,11 +2,14 @@
 
 import asyncio
 import gzip
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import ip_network
+from typing import Any, Self
 
 import pytest
 
-from mudroom.address import EgressPolicy, ExceptionScope, ParsedUrl
+from mudroom.address import EgressPolicy, ExceptionScope, IPAddress, ParsedUrl
 from mudroom.errors import Code, ContentRefused, EgressRefused, MudroomError
 from mudroom.fetch import Fetcher, FetchOptions, FetchRequest, RedirectRule, RedirectScope
 from mudroom.net import NetLimits
@@ -57,6 +60,42 @@ async def test_each_hop_of_a_shared_exchange_is_checked_by_a_check_of_all_who_sh
         *(fetcher.submit(FetchRequest("GET", URL, hop_check=check_for(number))) for number in range(2))
     )
     assert checked == [["site.test", "evil.test"]] * 2
+
+
+class ChangingEgress:
+    """What this machine may reach, until a test changes it."""
+
+    def __init__(self) -> None:
+        self.policy = EgressPolicy()
+
+    def current(self) -> EgressPolicy:
+        return self.policy
+
+    def is_due(self, addresses: Sequence[IPAddress] = ()) -> bool:
+        del addresses
+        return False
+
+    async def refresh(self, addresses: Sequence[IPAddress] = ()) -> None:
+        del addresses
+
+
+async def test_an_answer_on_its_way_is_given_to_nobody_whom_a_newer_policy_keeps_from_it() -> None:
+    gate, egress = asyncio.Event(), ChangingEgress()
+    transport = ScriptedTransport({URL: PaperAnswer(body=b"inside", gate=gate)})
+    resolver = ScriptedResolver({"site.test": "93.184.215.14"})
+    fetcher = Fetcher(transport, resolver, egress, FetchOptions(), FixedClock())
+    before = asyncio.create_task(fetcher.submit(FetchRequest("GET", URL)))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert len(transport.dials) == 1
+    egress.policy = EgressPolicy(deny_networks=(ip_network("93.184.215.0/24"),))
+    after = asyncio.create_task(fetcher.submit(FetchRequest("GET", URL)))
+    with pytest.raises(EgressRefused) as caught:
+        await after
+    assert caught.value.code is Code.DENIED_ADDRESS
+    gate.set()
+    assert (await before).body == b"inside"
+    assert len(transport.dials) == 1
 
 
 async def test_a_body_asked_for_with_a_secret_is_given_to_nobody_without_it() -> None:
@@ -126,3 +165,58 @@ async def test_a_damaged_coding_is_an_error_and_not_a_short_body() -> None:
     with pytest.raises(MudroomError) as caught:
         await reply.read()
     assert caught.value.code is Code.DECODE_FAILED
+
+
+@dataclass(frozen=True)
+class FrozenError(Exception):
+    """An error that lets nobody set anything on it, a cause included."""
+
+    why: str
+
+
+class UnmadeError(Exception):
+    """An error of which no other can be made from its arguments."""
+
+    def __new__(cls, *, code: int) -> Self:
+        made = super().__new__(cls)
+        made.args = (code, "more")
+        return made
+
+    def __init__(self, *, code: int) -> None:
+        super().__init__()
+        self.code = code
+
+
+@pytest.mark.parametrize(
+    "error", [FrozenError("no"), UnmadeError(code=3)], ids=lambda error: type(error).__name__
+)
+@pytest.mark.parametrize("is_streaming", [True, False])
+async def test_whoever_waits_hears_of_an_error_that_cannot_be_told_twice(
+    error: Exception, *, is_streaming: bool
+) -> None:
+    """What a program's own check raises is handed to each caller anew, whatever the class of it allows."""
+
+    async def check(_url: ParsedUrl, _scope: ExceptionScope) -> None:
+        raise error
+
+    fetcher = build(ScriptedTransport())
+    request = FetchRequest("GET", URL, hop_check=check, is_streaming=is_streaming)
+    async with asyncio.timeout(5):
+        ends = await asyncio.gather(*(fetcher.submit(request) for _ in range(3)), return_exceptions=True)
+    assert [type(end) for end in ends] == [type(error)] * 3
+    assert fetcher.in_flight == 0
+
+
+async def test_a_note_that_one_caller_adds_to_his_error_is_read_by_no_other() -> None:
+    async def check(_url: ParsedUrl, _scope: ExceptionScope) -> None:
+        error = ValueError("no")
+        error.add_note("for all")
+        raise error
+
+    fetcher = build(ScriptedTransport())
+    request = FetchRequest("GET", URL, hop_check=check)
+    first, second = await asyncio.gather(*(fetcher.submit(request) for _ in range(2)), return_exceptions=True)
+    assert isinstance(first, ValueError)
+    assert isinstance(second, ValueError)
+    first.add_note("mine")
+    assert second.__notes__ == ["for all"]

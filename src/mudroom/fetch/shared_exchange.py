@@ -13,6 +13,8 @@ COLLECTING nobody streams: all of it is kept, and given out at the end, so that 
 FLOWING    the peek was released: streaming callers read as it comes, whole callers get all of it at the end
 ENDED      every caller has his answer or an error of his own; slot and socket are free
 
+A body that is wholly here with its headers, and that nobody streams, passes PEEKING by.
+
 The exchange is a task that belongs to no caller. So whoever is cancelled, the first one too, returns at once and
 harms nobody; when the last has left, the task is cancelled, which closes the socket.
 Nothing is awaited between the question whether a caller may join and his joining, nor between the last byte and
