@@ -54,6 +54,13 @@ def to(location: str, status: int = 302, path: str = "/") -> Route:
     return Route(path=path, status=status, headers=(("Location", location),))
 
 
+@pytest.mark.parametrize("limit", [0, -1])
+@pytest.mark.parametrize("name", ["max_body_bytes", "max_decoded_bytes"])
+def test_a_limit_that_lets_nothing_through_is_a_mistake(name: str, limit: int) -> None:
+    with pytest.raises(ValueError, match="greater than 0"):
+        ask("https://example.org/", **{name: limit})
+
+
 # ---- one hop ----
 
 
