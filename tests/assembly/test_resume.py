@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from mudroom.address import AllowedOrigin
 from mudroom.assembly import open_house, open_study
 from mudroom.crawl import CrawlPolicy
 from mudroom.errors import InvalidConfig, NotFound, StoreFailed
@@ -128,6 +129,70 @@ async def test_a_crawl_killed_twice_and_gone_on_with_equals_one_that_was_left_al
         assert (await study.replayer.replay(run_id)).differences == ()
     for page in manifest["pages"]:
         assert (workspace / "runs" / run_id / "metadata" / f"{page['n']:06d}.json").is_file()
+
+
+def govern(site: SiteServer, maps: list[str]) -> list[Route]:
+    """A site whose robots.txt and sitemaps cost bytes; its first sitemap is what `maps` says each time."""
+
+    def first(_: Any) -> Route:
+        return Route(path="/b.txt", content_type="text/plain", body=maps.pop(0) if len(maps) > 1 else maps[0])
+
+    rules = f"User-agent: *\nDisallow: /7\nSitemap: {site.url('/b.txt')}\nSitemap: {site.url('/c.txt')}\n"
+    links = "".join(f'<a href="/{number}">on</a>' for number in range(1, 30))
+    return [
+        Route(path="/robots.txt", content_type="text/plain", body=rules),
+        Route(path="/b.txt", answer=first),
+        Route(path="/", body=f"<title>seed</title><p>Where it begins.</p>{links}"),
+        *(Route(path=f"/{n}", body=f"<title>{n}</title><p>Page {n}.</p>") for n in range(1, 40)),
+    ]
+
+
+async def check_replay(settings: Settings, run_id: str) -> None:
+    async with open_study(settings, guests=UnjailedGuests()) as study:
+        report = await study.replayer.replay(run_id)
+    assert report.differences == ()
+
+
+@pytest.mark.parametrize("moments", [("STORED:3", "STORED:9"), ("FETCHING:2", "FAILED:1")], ids="-".join)
+async def test_what_each_sitting_asked_for_beside_pages_is_paid_for_in_a_replay_too(
+    settings: Settings, tmp_path: Path, moments: tuple[str, str]
+) -> None:
+    async with SiteServer() as site:
+        site.add(*govern(site, [f"{site.url('/35')}\n"]))
+        workspace = tmp_path / "room"
+        assert await sit(workspace, site, site.url("/"), moments[0]) is None
+        assert await sit(workspace, site, "@last", moments[1]) is None
+        manifest = await sit(workspace, site, "@last")
+        assert site.hit_count("/robots.txt") == 3
+    assert manifest["state"] == "COMPLETE"
+    assert [page["code"] for page in manifest["pages"]].count("ROBOTS_DENIED") == 1
+    await check_replay(settings, manifest["run_id"])
+
+
+async def test_a_sitemap_that_two_sittings_asked_for_is_replayed_as_the_last_one_had_it(
+    settings: Settings,
+) -> None:
+    async with SiteServer() as site:
+        gate = asyncio.Event()
+        maps = [f"{site.url('/30')}\n", f"{site.url('/35')}\n"]
+        site.add(*govern(site, maps), Route(path="/c.txt", content_type="text/plain", body="", gate=gate))
+        policy = CrawlPolicy(max_pages=200, delay_seconds=0)
+        reached = replace(
+            settings, egress=replace(settings.egress, allow_origins=(AllowedOrigin.parse(site.origin),))
+        )
+        async with open_house(reached, guests=UnjailedGuests()) as house:
+            crawl = asyncio.create_task(house.crawl(site.url("/"), policy))
+            await site.wait_for_requests(1, "/c.txt")
+            crawl.cancel()
+            stopped = await crawl
+            assert stopped["state"] == "CANCELLED"
+            gate.set()
+            manifest = await house.resume(stopped["run_id"])
+        assert site.hit_count("/b.txt") == 2
+    named = {page["url"].rpartition("/")[2] for page in manifest["pages"]}
+    assert "35" in named
+    assert "30" not in named
+    await check_replay(settings, manifest["run_id"])
 
 
 async def test_a_finished_page_is_never_asked_for_again(site: SiteServer, tmp_path: Path) -> None:

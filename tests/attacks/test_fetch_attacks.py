@@ -3,8 +3,9 @@
 import asyncio
 import gzip
 from collections.abc import Sequence
+from dataclasses import dataclass
 from ipaddress import ip_network
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -160,3 +161,58 @@ async def test_a_damaged_coding_is_an_error_and_not_a_short_body() -> None:
     with pytest.raises(MudroomError) as caught:
         await reply.read()
     assert caught.value.code is Code.DECODE_FAILED
+
+
+@dataclass(frozen=True)
+class FrozenError(Exception):
+    """An error that lets nobody set anything on it, a cause included."""
+
+    why: str
+
+
+class UnmadeError(Exception):
+    """An error of which no other can be made from its arguments."""
+
+    def __new__(cls, *, code: int) -> Self:
+        made = super().__new__(cls)
+        made.args = (code, "more")
+        return made
+
+    def __init__(self, *, code: int) -> None:
+        super().__init__()
+        self.code = code
+
+
+@pytest.mark.parametrize(
+    "error", [FrozenError("no"), UnmadeError(code=3)], ids=lambda error: type(error).__name__
+)
+@pytest.mark.parametrize("is_streaming", [True, False])
+async def test_whoever_waits_hears_of_an_error_that_cannot_be_told_twice(
+    error: Exception, *, is_streaming: bool
+) -> None:
+    """What a program's own check raises is handed to each caller anew, whatever the class of it allows."""
+
+    async def check(_url: ParsedUrl, _scope: ExceptionScope) -> None:
+        raise error
+
+    fetcher = build(ScriptedTransport())
+    request = FetchRequest("GET", URL, hop_check=check, is_streaming=is_streaming)
+    async with asyncio.timeout(5):
+        ends = await asyncio.gather(*(fetcher.submit(request) for _ in range(3)), return_exceptions=True)
+    assert [type(end) for end in ends] == [type(error)] * 3
+    assert fetcher.in_flight == 0
+
+
+async def test_a_note_that_one_caller_adds_to_his_error_is_read_by_no_other() -> None:
+    async def check(_url: ParsedUrl, _scope: ExceptionScope) -> None:
+        error = ValueError("no")
+        error.add_note("for all")
+        raise error
+
+    fetcher = build(ScriptedTransport())
+    request = FetchRequest("GET", URL, hop_check=check)
+    first, second = await asyncio.gather(*(fetcher.submit(request) for _ in range(2)), return_exceptions=True)
+    assert isinstance(first, ValueError)
+    assert isinstance(second, ValueError)
+    first.add_note("mine")
+    assert second.__notes__ == ["for all"]

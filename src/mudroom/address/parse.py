@@ -107,22 +107,13 @@ def split_href(href: str) -> ParsedUrl | None:
     path_start = href.index("/", _SHORTEST_LEAD)
     # Most URLs that are met have the authority of others; one that is all credentials is not kept.
     split = _split_known_lead if path_start <= _KEPT_LEAD_CHARS else _split_lead
-    scheme, host, port, address, origin, has_credentials = split(href[:path_start])
     fragment_start = href.find("#", path_start)
-    return ParsedUrl(
-        href=href,
-        scheme=scheme,
-        host=host,
-        port=port,
-        address=address,
-        origin=origin,
-        has_credentials=has_credentials,
-        request_target=href[path_start:] if fragment_start < 0 else href[path_start:fragment_start],
-    )
+    target = href[path_start:] if fragment_start < 0 else href[path_start:fragment_start]
+    return ParsedUrl(href, *split(href[:path_start]), target)
 
 
 def _split_lead(lead: str) -> tuple[str, str, int, IPAddress | None, str, bool]:
-    """Scheme, host, port, literal address, origin and whether there are credentials, of all before the path."""
+    """Of all before the path what `ParsedUrl` holds of it, from `scheme` to `has_credentials`."""
     scheme, _, authority = lead.partition("://")
     _, at, authority = authority.rpartition("@")
     port = DEFAULT_PORTS[scheme]
