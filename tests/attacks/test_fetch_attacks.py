@@ -71,6 +71,10 @@ class ChangingEgress:
     def current(self) -> EgressPolicy:
         return self.policy
 
+    def is_due(self, addresses: Sequence[IPAddress] = ()) -> bool:
+        del addresses
+        return False
+
     async def refresh(self, addresses: Sequence[IPAddress] = ()) -> None:
         del addresses
 
