@@ -2,14 +2,16 @@
 
 import asyncio
 import gzip
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import pytest
 
 from mudroom.address import EgressPolicy, ExceptionScope, ParsedUrl
-from mudroom.errors import Code, ContentRefused, EgressRefused, MudroomError
-from mudroom.fetch import Fetcher, FetchOptions, FetchRequest, RedirectRule, RedirectScope
+from mudroom.errors import Code, ContentRefused, EgressRefused, MudroomError, StoreFailed
+from mudroom.fetch import Fetcher, FetchOptions, FetchRequest, FileSink, RedirectRule, RedirectScope
 from mudroom.net import NetLimits
 from mudroom.testing.clocks import FixedClock
 from mudroom.testing.resolvers import ScriptedResolver
@@ -182,3 +184,23 @@ async def test_a_note_that_one_caller_adds_to_his_error_is_read_by_no_other() ->
     assert isinstance(second, ValueError)
     first.add_note("mine")
     assert second.__notes__ == ["for all"]
+
+
+async def test_a_link_in_the_place_of_a_temporary_file_opens_nobodys_secret(tmp_path: Path) -> None:
+    """In a folder that others write to: the mode of a file of ours is for that file, whatever has its name."""
+    secret, folder = tmp_path / "secret", tmp_path / "shared"
+    secret.write_text("key")
+    secret.chmod(0o600)
+    folder.mkdir()
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"body"
+        (temporary,) = folder.iterdir()
+        temporary.unlink()
+        temporary.symlink_to(secret)
+
+    with pytest.raises(StoreFailed) as caught:
+        await FileSink(folder / "page.bin").take(chunks())
+    assert caught.value.code is Code.STORE_UNAVAILABLE
+    assert secret.stat().st_mode & 0o777 == 0o600
+    assert list(folder.iterdir()) == []
