@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import Any, Self
 
 import pytest
 
-from mudroom.address import EgressPolicy, ExceptionScope, ParsedUrl
+from mudroom.address import EgressPolicy, ExceptionScope, ParsedUrl, parse_url
 from mudroom.errors import Code, ContentRefused, EgressRefused, MudroomError, StoreFailed
 from mudroom.fetch import Fetcher, FetchOptions, FetchRequest, FileSink, Pump, RedirectRule, RedirectScope
 from mudroom.fetch.context import NullContext
+from mudroom.fetch.hsts import Hsts, HstsEntry, MemoryHstsStore
+from mudroom.fetch.hsts_file import FileHstsStore
 from mudroom.fetch.telling import Telling, open_telling
 from mudroom.net import NetLimits
 from mudroom.testing.clocks import FixedClock
@@ -276,3 +279,53 @@ async def test_a_host_whose_cookie_is_no_text_sends_none(cookie: object) -> None
     fetcher = build(transport, telling=open_telling(host))
     assert (await fetcher.submit(FetchRequest("GET", URL))).body == b"x"
     assert "Cookie" not in dict(transport.dials[0].headers)
+
+
+def test_a_site_with_a_name_for_everybody_crowds_no_other_host_out() -> None:
+    """One certificate with a star, and as many hosts that ask for https as it likes."""
+    hsts = Hsts(MemoryHstsStore(), FixedClock())
+    header = (("Strict-Transport-Security", "max-age=31536000"),)
+
+    def learn(host: str) -> None:
+        url = parse_url(f"https://{host}/")
+        assert url is not None
+        hsts.learn(url, header, "")
+
+    def is_upgraded(host: str) -> bool:
+        url = parse_url(f"http://{host}/")
+        assert url is not None
+        return hsts.upgrade_url(url, "") is not None
+
+    for host in ("bank.test", "login.bank.test", "www.evil.test"):
+        learn(host)
+    for number in range(12_000):
+        learn(f"n{number}.evil.test")
+    assert is_upgraded("bank.test")
+    assert is_upgraded("login.bank.test")
+    assert is_upgraded("n11999.evil.test")
+    assert not is_upgraded("www.evil.test")
+
+
+async def test_nor_out_of_the_file_that_the_next_run_reads(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "hsts.json"
+    entry = HstsEntry(expires_at=4e9, include_subdomains=False)
+    async with FileHstsStore(path, FixedClock(), max_hosts=1000) as store:
+        store.store("", "bank.test", entry)
+        for number in range(2000):
+            store.store("", f"n{number}.evil.test", entry)
+    async with FileHstsStore(path, FixedClock(), max_hosts=1000) as store:
+        assert store.load("", "bank.test") == entry
+        assert store.load("", "n1999.evil.test") == entry
+        assert store.load("", "n0.evil.test") is None
+
+
+async def test_a_pipe_in_the_place_of_what_is_written_keeps_nobody_waiting(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "hsts.json"
+    path.parent.mkdir()
+    os.mkfifo(path.with_suffix(".partial"))
+    os.mkfifo(path)
+    entry = HstsEntry(expires_at=4e9, include_subdomains=False)
+    async with asyncio.timeout(5), FileHstsStore(path, FixedClock()) as store:
+        store.store("", "bank.test", entry)
+    async with FileHstsStore(path, FixedClock()) as store:
+        assert store.load("", "bank.test") == entry
