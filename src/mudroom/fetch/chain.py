@@ -44,6 +44,7 @@ class Chain:
         "_slot",
         "body",
         "current",
+        "first_cookie",
         "headers",
         "heading",
         "hop_seconds",
@@ -75,6 +76,8 @@ class Chain:
         self.method = request.method
         self.headers, self.body = _carry(request)
         self.sent_headers: Headers = ()
+        self.first_cookie = ""
+        """What the host would send with the first hop, when it was asked whether others ask the same."""
         self.priority = request.priority
         self._slot: Slot | None = None
         self.hops: list[Hop] = []
@@ -208,6 +211,12 @@ class Chain:
             for name, value in self.headers
             if (kept := remove_cookies(value, names) if name.lower() == "cookie" else value)
         )
+
+    def find_cookie(self, hooks: HopHooks) -> str:
+        """The host's cookie for the hop that comes next; none where the caller sent one himself."""
+        if any(name.lower() == "cookie" for name, _ in self.headers):
+            return ""
+        return hooks.cookies_for(self.current.url, self._request.partition)
 
     def add_cookies(self, headers: Headers, hooks: HopHooks) -> Headers:
         """The fields of the next hop with the host's cookies, where the caller set none or they are out of date."""

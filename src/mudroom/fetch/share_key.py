@@ -41,6 +41,8 @@ class ShareKey(NamedTuple):
     """In normal form, after an upgrade by HSTS; without its fragment, which is never sent."""
     headers: Headers
     """All of them, as they stand: two requests that differ in any field or in the order of fields share nothing."""
+    cookie: str
+    """The host's own for the first hop: who has logged in meanwhile must not get what was asked for before."""
     decode: bool
     max_body_bytes: int | None
     max_decoded_bytes: int | None
@@ -71,6 +73,7 @@ def make_share_key(request: FetchRequest, chain: Chain) -> ShareKey | None:
         method=request.method,
         url=chain.current.url.normalized,
         headers=request.headers,
+        cookie=chain.first_cookie,
         decode=request.decode,
         max_body_bytes=request.max_body_bytes,
         max_decoded_bytes=request.max_decoded_bytes,
