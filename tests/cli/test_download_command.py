@@ -97,6 +97,17 @@ def test_urls_come_from_standard_input(download: Download, site: SiteServer, fol
     assert names(folder) == ["one", "three", "two"]
 
 
+@pytest.mark.parametrize("list_name", ["-", "list"])
+def test_a_list_in_no_encoding_is_a_list_of_which_one_line_is_no_url(
+    download: Download, site: SiteServer, folder: Path, list_name: str
+) -> None:
+    listed = b"https://exa\xffmple.test/\n" + site.url("/one").encode() + b"\n"
+    (folder / "list").write_bytes(listed)
+    ran = download("-O", "-i", list_name, "--jsonl", stdin=listed)
+    reports = {report["code"]: report["bytes"] for report in map(json.loads, ran.out.splitlines())}
+    assert (ran.status, reports) == (3, {"INVALID_URL": 0, None: 3})
+
+
 def test_the_status_says_whether_all_came_and_a_line_what_became_of_each(
     download: Download, folder: Path
 ) -> None:
@@ -200,6 +211,21 @@ def test_two_versions_never_become_one_file(
     assert download("-O", "-C", "/data.bin").status == 0
     assert contents(folder) == {"data.bin": file.body}
     assert asked_ranges(site)[1:] == ranges
+
+
+@pytest.mark.parametrize("is_longer", [False, True], ids=["as long", "longer"])
+def test_a_redirect_that_leads_elsewhere_the_next_time_joins_no_halves(
+    download: Download, file: RangeFile, site: SiteServer, folder: Path, *, is_longer: bool
+) -> None:
+    """Validators tell versions of one address apart, and say nothing of two: both files here are "v1"."""
+    elsewhere = RangeFile(body=OTHER * 2 if is_longer else OTHER)
+    site.add(elsewhere.route("/other.bin"))
+    site.add(Route(path="/latest", status=302, headers=(("Location", "/data.bin"),)))
+    file.breaks_after = 1000
+    assert download("-O", "-C", "/latest").status == 1
+    site.add(Route(path="/latest", status=302, headers=(("Location", "/other.bin"),)))
+    assert download("-O", "-C", "/latest").status == 0
+    assert contents(folder) == {"latest": elsewhere.body}
 
 
 def test_what_had_come_wholly_is_only_put_in_place(

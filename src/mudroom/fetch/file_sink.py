@@ -78,8 +78,9 @@ class _Writing:
     def move(self) -> None:
         """Give it its name."""
         if self._file is not None:
+            self._file.flush()
+            put_in_place(self._file.fileno(), Path(self._file.name), self._target)
             self._file.close()
-            put_in_place(Path(self._file.name), self._target)
             self._file = None
 
     def discard(self) -> None:
@@ -121,12 +122,16 @@ async def _in_thread(call: Callable[[], Done]) -> Done:
         raise
 
 
-def put_in_place(temporary: Path, target: Path) -> None:
+def put_in_place(descriptor: int, temporary: Path, target: Path) -> None:
     """The whole file at its name, with the mode that a file of this user has; temporary ones are closed to others.
 
+    Shapes: `descriptor` is the temporary file's. In a folder that others write to, something else may stand under
+        its name by now: a link, whose target would be opened to everybody.
     Raises: OSError.
     """
-    temporary.chmod(0o666 & ~read_mask())
+    if not os.path.samestat(os.fstat(descriptor), temporary.lstat()):
+        raise OSError(errno.ESTALE, "another file has taken the place of its temporary one")
+    os.fchmod(descriptor, 0o666 & ~read_mask())
     temporary.replace(target)
 
 

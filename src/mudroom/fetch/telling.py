@@ -80,19 +80,21 @@ class Telling:
     def watch(self, label: FetchLabel) -> Watch | None:
         """Who tells of one request, and must tell its ending; None where nobody would hear."""
         observer = self._find_observer(label)
+        if observer is None and not label.reference:
+            return None
+        watch = Watch(self, observer, label.reference)
         if label.reference:
             self._enter(label.reference)
-        elif observer is None:
-            return None
-        return Watch(self, observer, label.reference)
+        return watch
 
     def is_url_allowed(self, url: ParsedUrl) -> bool:
         """Whether the host lets this URL be asked; a filter that raises does not."""
         return self._ask(partial(self._context.is_url_allowed, url), default=False)
 
     def cookies_for(self, url: ParsedUrl, partition: str) -> str:
-        """The host's value of Cookie for a hop, or nothing."""
-        return self._ask(partial(self._context.cookies_for, url, partition), default="")
+        """The host's value of Cookie for a hop, or nothing; a host that says None means nothing too."""
+        untrusted: object = self._ask(partial(self._context.cookies_for, url, partition), default="")
+        return untrusted if isinstance(untrusted, str) else ""
 
     def on_cookies_received(self, url: ParsedUrl, partition: str, set_cookie: tuple[str, ...]) -> None:
         """Hand over the Set-Cookie fields of an answer, before the next hop asks for cookies."""
