@@ -400,6 +400,20 @@ async def test_a_crawl_that_ended_among_its_sitemaps_ends_there_in_a_replay(
     assert (await replay(settings, live["run_id"])).differences == ()
 
 
+async def test_a_crawl_that_ended_while_it_read_robots_ends_there_in_a_replay(settings: Settings) -> None:
+    held = asyncio.Event()
+    async with SiteServer(replace(MAPS, gate=held), page("/", "/1")) as site:
+        near = reach(settings, site)
+        async with open_house(near, guests=UnjailedGuests()) as house:
+            work = asyncio.create_task(house.crawl(site.url("/"), near.crawl))
+            await site.wait_for_requests(1, "/robots.txt")
+            work.cancel()
+            live = await work
+        held.set()
+    assert ends(live) == [("/", "CANCELLED")]
+    assert (await replay(settings, live["run_id"])).differences == ()
+
+
 async def test_a_scored_crawl_is_replayed_with_its_function_and_refused_without(settings: Settings) -> None:
     def score(url: str, context: object) -> bool | float:
         del context

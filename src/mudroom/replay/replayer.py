@@ -150,7 +150,7 @@ class Replayer:
             CrawlParts(
                 intake=Intake(parts),
                 corpus=corpus,
-                robots=RecordedRobots(run, self._open_reading),
+                robots=RecordedRobots(run, self._open_reading, is_cut=_find_stop(run) is not None),
                 sitemaps=self._list_sitemaps(run),
                 egress=egress,
                 clock=parts.clock,

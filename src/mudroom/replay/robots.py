@@ -26,8 +26,14 @@ OpenReading = Callable[[RunRecord, RobotsMode, RecordSource | None], RobotsReade
 class RecordedRobots:
     """A `RobotsOpener` that holds one run's readings."""
 
-    def __init__(self, run: RunRecord, open_reading: OpenReading) -> None:
+    def __init__(self, run: RunRecord, open_reading: OpenReading, *, is_cut: bool = False) -> None:
+        """Those of `run`.
+
+        Shapes: `is_cut` where the run was stopped, and so may have been while it read a file: of the page that
+            waited for it then, the record holds.
+        """
         self._run = run
+        self._is_cut = is_cut
         self._open_reading = open_reading
 
     def open_gate(self, run_id: str, mode: RobotsMode, record: RecordSource | None = None) -> RobotsReader:
@@ -37,14 +43,17 @@ class RecordedRobots:
         gates = [
             self._open_reading(replace(self._run, sources=sources), mode, record) for sources in readings
         ]
-        return _RecordedGate(gates, self._run.sources)
+        return _RecordedGate(gates, self._run.sources, is_cut=self._is_cut)
 
 
 class _RecordedGate:
     """A `RobotsReader` over the readings of every sitting."""
 
-    def __init__(self, gates: Sequence[RobotsReader], sources: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(
+        self, gates: Sequence[RobotsReader], sources: Sequence[Mapping[str, Any]], *, is_cut: bool
+    ) -> None:
         self._gates = gates
+        self._is_cut = is_cut
         self._counts = Counter(_list_origins(sources))
         self._counts_at_sitemaps = Counter(_list_origins(sources[: _find_last_sitemap(sources)]))
 
@@ -66,13 +75,13 @@ class _RecordedGate:
     async def check(self, url: ParsedUrl, scope: ExceptionScope) -> None:
         """Nothing, unless all readings refuse the URL alike. Raises EgressRefused."""
         refusals: list[EgressRefused] = []
-        gates = self._gates[: max(1, self._counts[url.origin])]
+        gates = self._gates[: max(0 if self._is_cut else 1, self._counts[url.origin])]
         for gate in gates:
             try:
                 await gate.check(url, scope)
             except EgressRefused as error:
                 refusals.append(error)
-        if len(refusals) == len(gates) and len({error.code for error in refusals}) == 1:
+        if refusals and len(refusals) == len(gates) and len({error.code for error in refusals}) == 1:
             raise refusals[-1]
 
     async def list_sitemaps(self, url: ParsedUrl, scope: ExceptionScope) -> tuple[str, ...]:
