@@ -83,7 +83,11 @@ class Chain:
         self._earlier_bytes = 0
         self._seen: set[tuple[str, str]] = set()
         self.is_whole = False
-        """Whether the last answer will be read whole, at once."""
+        """Whether the last answer will be read whole, at once; decided by those who want it when it is asked for.
+
+        One who streams and joins later is held up by nobody's window: whoever reads the whole beside him is given all
+        of it as it comes, and once that one has left, what waits is bounded by the limit of the body.
+        """
         self.spent_seconds = self._earlier_seconds = 0.0
         self.hop_seconds = 0.0
         """What the last hop took of it, to its headers."""
