@@ -27,13 +27,23 @@ from mudroom.crawl import (
     read_retries,
 )
 from mudroom.errors import Code, InvalidConfig, MudroomError, StoreFailed
-from mudroom.intake import HEADER_NAMES_OPTION, Intake, Parts, RobotsGates, Sitemaps
+from mudroom.intake import (
+    HEADER_NAMES_OPTION,
+    Intake,
+    Parts,
+    RecordSource,
+    RobotsGates,
+    RobotsMode,
+    RobotsReader,
+    Sitemaps,
+)
 from mudroom.model import CrawlState, RunKind, WarningCode
 from mudroom.replay.compare import REPLAY_OPTION, Difference, compare_manifests, compare_versions
 from mudroom.replay.egress import find_egress
 from mudroom.replay.fetcher import ArchiveFetcher
 from mudroom.replay.priors import RecordedPriors
 from mudroom.replay.record import RunRecord, read_run
+from mudroom.replay.robots import RecordedRobots
 from mudroom.replay.sources import ArchiveSources
 from mudroom.snapshot import KeepRule, SourceKind
 
@@ -140,7 +150,7 @@ class Replayer:
             CrawlParts(
                 intake=Intake(parts),
                 corpus=corpus,
-                robots=RobotsGates(self._list(run, SourceKind.ROBOTS), None, parts.clock, _go_on),
+                robots=RecordedRobots(run, self._open_reading),
                 sitemaps=Sitemaps(self._list(run, SourceKind.SITEMAP), parts.guests, None, parts.clock),
                 egress=egress,
                 clock=parts.clock,
@@ -149,6 +159,10 @@ class Replayer:
                 options={**run.options, REPLAY_OPTION: run.run_id},
             )
         )
+
+    def _open_reading(self, run: RunRecord, mode: RobotsMode, record: RecordSource | None) -> RobotsReader:
+        gates = RobotsGates(self._list(run, SourceKind.ROBOTS), None, self._parts.clock, _go_on)
+        return gates.open_gate(run.run_id, mode, record)
 
     def _list(self, run: RunRecord, kind: SourceKind) -> ArchiveSources:
         return ArchiveSources(run, self._parts.archive, kind, max_decoded_bytes=self._max_decoded_bytes)

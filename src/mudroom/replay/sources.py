@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -25,8 +25,8 @@ _PIECE_BYTES = 512
 class ArchiveSources:
     """A `RobotsFetcher` and `SitemapFetcher` that holds one run's files of a kind.
 
-    What was asked for several times is given in that order; the last answer as often as it is asked for. Of a
-    sitemap only the last answer is: those before are of sittings that were stopped before they used them.
+    Of what was asked for several times the last answer is given: sittings that had one before it were stopped
+    before they used it. (Of robots.txt files each sitting has its answer: see `RecordedRobots`.)
     """
 
     def __init__(
@@ -36,24 +36,21 @@ class ArchiveSources:
         self._archive = archive
         self._kind = kind
         self._max_decoded_bytes = max_decoded_bytes
-        self._left: dict[str, deque[Mapping[str, Any]]] = defaultdict(deque)
+        self._answers: dict[str, Mapping[str, Any]] = {}
         self._unpaid: dict[str, int] = defaultdict(int)
         for source in run.sources:
             if source.get("kind") == kind:
                 url = str(source.get("url"))
-                if kind is SourceKind.SITEMAP:
-                    self._left[url].clear()
-                self._left[url].append(source)
+                self._answers[url] = source
                 self._unpaid[url] += int(source.get("wire_bytes") or 0)
 
     @asynccontextmanager
     async def stream(self, request: FetchRequest) -> AsyncIterator[Streamed]:
         """The answer that the run had. Raises what it recorded, what `hop_check` raises; NotFound, StoreFailed."""
         walk = Walk.of(request)
-        line = self._left.get(walk.url.normalized)
-        if not line:
+        source = self._answers.get(walk.url.normalized)
+        if source is None:
             raise missing_page(self._run_id, walk.url.host)
-        source = line.popleft() if len(line) > 1 else line[0]
         hops = read_hops(source.get("hops", ()))
         walk = replace(walk, wire_bytes=self._charge(walk.url.normalized))
         await walk.pass_all(hops)
