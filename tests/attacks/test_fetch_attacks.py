@@ -12,7 +12,16 @@ import pytest
 
 from mudroom.address import EgressPolicy, ExceptionScope, ParsedUrl, parse_url
 from mudroom.errors import Code, ContentRefused, EgressRefused, MudroomError, StoreFailed
-from mudroom.fetch import Fetcher, FetchOptions, FetchRequest, FileSink, Pump, RedirectRule, RedirectScope
+from mudroom.fetch import (
+    CookieJar,
+    Fetcher,
+    FetchOptions,
+    FetchRequest,
+    FileSink,
+    Pump,
+    RedirectRule,
+    RedirectScope,
+)
 from mudroom.fetch.context import FetchLabel, FetchObserver, NullContext
 from mudroom.fetch.events import FetchEvent, FinishedEvent
 from mudroom.fetch.hsts import Hsts, HstsEntry, MemoryHstsStore
@@ -374,3 +383,11 @@ async def test_a_filter_that_raises_what_ends_tasks_has_said_no() -> None:
     with pytest.raises(EgressRefused) as caught:
         await fetcher.submit(FetchRequest("GET", URL))
     assert caught.value.code is Code.POLICY_VIOLATION
+
+
+def test_of_a_flood_of_cookies_in_one_answer_the_first_count() -> None:
+    jar, url = CookieJar(FixedClock(), max_per_site=1000), parse_url("https://evil.test/")
+    assert url is not None
+    jar.receive(url, "", [f"n{number}=" for number in range(15_000)])
+    assert len(jar) == 200
+    assert "n0=" in jar.cookies_for(url, "").split("; ")
