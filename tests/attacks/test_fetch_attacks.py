@@ -391,3 +391,14 @@ def test_of_a_flood_of_cookies_in_one_answer_the_first_count() -> None:
     jar.receive(url, "", [f"n{number}=" for number in range(15_000)])
     assert len(jar) == 200
     assert "n0=" in jar.cookies_for(url, "").split("; ")
+
+
+@pytest.mark.parametrize("name", ["文" * 85, "x" * 255, "é" * 127, "\udcff" * 255])
+async def test_a_name_as_long_as_names_may_be_is_written_under_a_shorter_one_first(
+    tmp_path: Path, name: str
+) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"body"
+
+    assert await FileSink(tmp_path / name).take(chunks()) == 4
+    assert names(tmp_path) == {name}
