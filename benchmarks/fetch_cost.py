@@ -71,6 +71,11 @@ class Target:
         return f"{self.scheme}://bench.test:{self.port}/"
 
 
+def count_up(url: str) -> Iterator[str]:
+    """URLs of which none comes twice, as in a crawl."""
+    return (f"{url}{number}" for number in itertools.count())
+
+
 class BareCurl:
     """pycurl as its own documentation would have it: one multi, handles re-used, headers collected."""
 
@@ -82,14 +87,14 @@ class BareCurl:
         self._waiting: dict[pycurl.Curl, asyncio.Future[None]] = {}
         self._spare: list[pycurl.Curl] = []
         self._timer: asyncio.TimerHandle | None = None
-        self._url = url
+        self._urls = count_up(url)
         self._ca_file = ca_file
 
     async def get(self) -> int:
         """Body bytes of one answer."""
         curl = self._spare.pop() if self._spare else self._make()
         body, header = BytesIO(), BytesIO()
-        curl.setopt(pycurl.URL, self._url)
+        curl.setopt(pycurl.URL, next(self._urls))
         curl.setopt(pycurl.WRITEDATA, body)
         curl.setopt(pycurl.WRITEHEADER, header)
         done = self._waiting[curl] = self._loop.create_future()
@@ -147,8 +152,10 @@ async def open_aiohttp(target: Target) -> tuple[Get, Close]:
     trust = ssl.create_default_context(cafile=target.ca_file)
     session = aiohttp.ClientSession(auto_decompress=False, trust_env=False)
 
+    urls = count_up(target.url)
+
     async def get() -> int:
-        async with session.get(target.url, ssl=trust) as response:
+        async with session.get(next(urls), ssl=trust) as response:
             return len(await response.read())
 
     return get, session.close
@@ -156,14 +163,19 @@ async def open_aiohttp(target: Target) -> tuple[Get, Close]:
 
 async def open_transport(target: Target) -> tuple[Get, Close]:
     transport = CurlTransport(environ={})
-    parsed = parse_url(target.url)
-    if parsed is None or parsed.address is None:
-        raise ValueError(target.url)
-    request = WireRequest(
-        url=parsed, addresses=(parsed.address,), ca_file=_anchors(target).get("bench.test"), is_whole=True
-    )
+    parsed = parse_url(target.named)
+    if parsed is None:
+        raise ValueError(target.named)
+    paths = count_up("/")
+    ca_file = _anchors(target).get("bench.test")
 
     async def get() -> int:
+        request = WireRequest(
+            url=parsed._replace(request_target=next(paths)),
+            addresses=(LOOPBACK,),
+            ca_file=ca_file,
+            is_whole=True,
+        )
         async with transport.open(request) as response:
             return len(await response.read())
 
@@ -198,13 +210,11 @@ def _open_engine(target: Target, *, is_submitted: bool) -> tuple[Get, Close]:
     )
     options = FetchOptions(trust_anchors=_anchors(target))
     fetcher = Fetcher(transport, Loopback(), policy, options, SystemClock())
-    named = target.named
+    urls = count_up(target.named)
     scope = ExceptionScope.operator()
-    numbers = itertools.count()
 
     async def get() -> int:
-        """Each URL is another one: a crawl asks none twice."""
-        request = FetchRequest("GET", f"{named}{next(numbers)}", initiator_scope=scope)
+        request = FetchRequest("GET", next(urls), initiator_scope=scope)
         if is_submitted:
             return len((await fetcher.submit(request)).body)
         return len((await fetcher.fetch(request)).decoded)

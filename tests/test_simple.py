@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,6 +91,7 @@ def test_what_is_no_whole_good_answer_is_an_error_with_its_code(
     assert caught.value.code is code
     assert path not in caught.value.message
     assert "127.0.0.1" in caught.value.message
+    assert "event loop" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_ten_mebibytes_fit(site: SiteServer, settings: Settings) -> None:
@@ -109,6 +111,18 @@ def test_the_guard_stands_before_it(url: str, code: Code) -> None:
     with pytest.raises(EgressRefused) as caught:
         simple.get(url, settings=load_settings({}))
     assert caught.value.code is code
+
+
+def test_its_times_are_its_own_whatever_the_settings_say() -> None:
+    patient = load_settings({}, overrides={("fetch", "total_timeout_seconds"): 900.0})
+    fetching = simple._tighten(patient).fetch
+    assert fetching.connect_timeout_seconds == 10
+    times = (
+        fetching.response_timeout_seconds,
+        fetching.chain_timeout_seconds,
+        fetching.total_timeout_seconds,
+    )
+    assert times == (30, 30, 30)
 
 
 def test_nothing_is_left_behind(site: SiteServer, settings: Settings) -> None:

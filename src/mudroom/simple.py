@@ -122,9 +122,7 @@ def _tighten(settings: Settings) -> Settings:
 
 def _block(work: Callable[[], Coroutine[None, None, Answer]]) -> Answer:
     """The result of a coroutine, on a loop of its own: in this thread, or beside the loop that runs in it."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _runs_a_loop():
         return asyncio.run(work())
     result: Future[Answer] = Future()
     stop: Future[Callable[[], object]] = Future()
@@ -138,6 +136,15 @@ def _block(work: Callable[[], Coroutine[None, None, Answer]]) -> Answer:
         raise
     finally:
         thread.join()
+
+
+def _runs_a_loop() -> bool:
+    """Whether this thread runs an event loop; asked here, so that no error of ours seems to come of that question."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _work_in_thread(

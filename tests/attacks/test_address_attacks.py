@@ -1,5 +1,6 @@
 """Ways in that must not work: each row is one that worked against somebody."""
 
+from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_network
 from typing import Any
 
@@ -147,3 +148,65 @@ def test_a_link_from_a_public_page_into_an_allowed_network_is_refused() -> None:
 def test_a_monstrous_url_has_a_verdict(url: str) -> None:
     judged = judge_url(url, EgressPolicy(), PAGE)
     assert isinstance(judged, AllowedUrl | RefusedUrl)
+
+
+# What passed once under a policy opens nothing that would be refused without it.
+AFTER_A_PASS_ROWS = [
+    ("a user name", "http://user@site.test/a", None, Code.CREDENTIALS),
+    ("an empty user name", "http://@site.test/a", None, Code.CREDENTIALS),
+    ("another port", "http://site.test:22/a", None, Code.INVALID_PORT),
+    ("the port of the other scheme", "https://site.test:80/a", None, Code.INVALID_PORT),
+    ("a name below it", "http://denied.site.test/a", None, Code.DENIED_HOST),
+    ("a name that begins like it", "http://site.test.denied.test/a", None, Code.DENIED_HOST),
+    ("credentials of the page that it stood in", "/a", "http://user:word@site.test/", Code.CREDENTIALS),
+]
+
+
+@pytest.mark.parametrize(
+    ("url", "base", "code"), [row[1:] for row in AFTER_A_PASS_ROWS], ids=[row[0] for row in AFTER_A_PASS_ROWS]
+)
+def test_an_origin_that_passed_opens_no_other_way_in(url: str, base: str | None, code: Code) -> None:
+    policy = EgressPolicy(deny_hosts=frozenset({"denied.site.test", "denied.test"}))
+    for passing in ("http://site.test/", "https://site.test/b", "http://site.test./"):
+        assert isinstance(judge_url(passing, policy, OPERATOR), AllowedUrl)
+    judged = judge_url(url, policy, OPERATOR, base=None if base is None else parse_url(base))
+    assert isinstance(judged, RefusedUrl)
+    assert judged.code is code
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"deny_hosts": frozenset({"test"})}, Code.DENIED_HOST),
+        ({"ports": frozenset({443})}, Code.INVALID_PORT),
+    ],
+    ids=["name denied since", "port closed since"],
+)
+def test_an_origin_that_passed_is_judged_anew_under_another_policy(changes: Any, code: Code) -> None:
+    before = EgressPolicy()
+    assert isinstance(judge_url("http://site.test/", before, OPERATOR), AllowedUrl)
+    judged = judge_url("http://site.test/", replace(before, **changes), OPERATOR)
+    assert isinstance(judged, RefusedUrl)
+    assert judged.code is code
+
+
+def test_a_literal_that_passed_for_the_operator_passes_for_no_page() -> None:
+    for _ in range(2):
+        assert isinstance(judge_url("http://127.0.0.1:8000/", OPENED, OPERATOR), AllowedUrl)
+        assert isinstance(judge_url("http://127.0.0.1:8000/", OPENED, PAGE), RefusedUrl)
+        assert isinstance(judge_url("http://0x7f.1:8000/", OPENED, OPERATOR), RefusedUrl)
+
+
+def test_the_verdict_on_an_origin_that_passed_is_in_the_scope_of_whoever_asks() -> None:
+    policy = EgressPolicy()
+    scopes = [OPERATOR, PAGE, ExceptionScope.of("10.0.0.0/8")]
+    judged = [judge_url("http://site.test/", policy, scope) for scope in scopes]
+    assert [one.scope for one in judged if isinstance(one, AllowedUrl)] == scopes
+
+
+def test_no_number_of_origins_fills_the_memory_of_a_policy() -> None:
+    policy = EgressPolicy()
+    for number in range(10_000):
+        policy.remember(f"http://{number}.test")
+    assert policy.has_passed("http://9999.test")
+    assert not policy.has_passed("http://0.test")

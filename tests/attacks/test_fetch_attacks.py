@@ -3,14 +3,15 @@
 import asyncio
 import gzip
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
 
-from mudroom.address import EgressPolicy, ExceptionScope, ParsedUrl, parse_url
+from mudroom.address import EgressPolicy, ExceptionScope, IPAddress, ParsedUrl, parse_url
 from mudroom.errors import Code, ContentRefused, EgressRefused, MudroomError, StoreFailed
 from mudroom.fetch import (
     CookieJar,
@@ -87,6 +88,42 @@ async def test_each_hop_of_a_shared_exchange_is_checked_by_a_check_of_all_who_sh
         *(fetcher.submit(FetchRequest("GET", URL, hop_check=check_for(number))) for number in range(2))
     )
     assert checked == [["site.test", "evil.test"]] * 2
+
+
+class ChangingEgress:
+    """What this machine may reach, until a test changes it."""
+
+    def __init__(self) -> None:
+        self.policy = EgressPolicy()
+
+    def current(self) -> EgressPolicy:
+        return self.policy
+
+    def is_due(self, addresses: Sequence[IPAddress] = ()) -> bool:
+        del addresses
+        return False
+
+    async def refresh(self, addresses: Sequence[IPAddress] = ()) -> None:
+        del addresses
+
+
+async def test_an_answer_on_its_way_is_given_to_nobody_whom_a_newer_policy_keeps_from_it() -> None:
+    gate, egress = asyncio.Event(), ChangingEgress()
+    transport = ScriptedTransport({URL: PaperAnswer(body=b"inside", gate=gate)})
+    resolver = ScriptedResolver({"site.test": "93.184.215.14"})
+    fetcher = Fetcher(transport, resolver, egress, FetchOptions(), FixedClock())
+    before = asyncio.create_task(fetcher.submit(FetchRequest("GET", URL)))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert len(transport.dials) == 1
+    egress.policy = EgressPolicy(deny_networks=(ip_network("93.184.215.0/24"),))
+    after = asyncio.create_task(fetcher.submit(FetchRequest("GET", URL)))
+    with pytest.raises(EgressRefused) as caught:
+        await after
+    assert caught.value.code is Code.DENIED_ADDRESS
+    gate.set()
+    assert (await before).body == b"inside"
+    assert len(transport.dials) == 1
 
 
 async def test_a_body_asked_for_with_a_secret_is_given_to_nobody_without_it() -> None:

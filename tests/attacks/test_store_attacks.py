@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import os
@@ -424,6 +425,35 @@ async def test_a_link_on_the_way_down_is_refused_and_nothing_lands_behind_it(
     if name == "runs":
         assert await _code(corpus.list_runs()) is Code.SNAPSHOT_CORRUPT
     assert (_listed(outside), outside.stat().st_mode & 0o777) == ([], 0o755)
+    await corpus.aclose()
+
+
+@pytest.mark.parametrize("what", ["pipe", "hard link", "link"])
+@pytest.mark.parametrize("place", [".partial-manifest.json", "pages.jsonl.new"])
+async def test_what_lies_where_a_file_is_made_is_neither_waited_for_nor_written_to(
+    tmp_path: Path, what: str, place: str
+) -> None:
+    """A run that was killed is taken up again, whatever somebody laid into its folders meanwhile."""
+    corpus = FileCorpus(tmp_path / "room", VERSIONS)
+    run = await corpus.begin_run(RunKind.CRAWL, "https://example.org/", {})
+    await run.abandon()
+    folder = tmp_path / "room/runs" / run.run_id
+    if place.endswith(".new"):
+        folder, place = tmp_path / "room/private/state/runs", f"{run.run_id}.{place}"
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"somebody's own")
+    match what:
+        case "pipe":
+            os.mkfifo(folder / place)
+        case "hard link":
+            os.link(outside, folder / place)
+        case _:
+            (folder / place).symlink_to(outside)
+    reopened = await asyncio.wait_for(corpus.reopen_run(run.run_id), 10)
+    manifest = await reopened.writer.finish(CrawlState.COMPLETE)
+    assert manifest["state"] == "COMPLETE"
+    assert outside.read_bytes() == b"somebody's own"
+    assert place not in {path.name for path in folder.iterdir()}
     await corpus.aclose()
 
 

@@ -121,6 +121,17 @@ def test_the_status_says_whether_all_came_and_a_line_what_became_of_each(
     assert download("-O", "/one", "http://192.168.0.1/two").status == 3
 
 
+@pytest.mark.parametrize(
+    "header", ["X-A: b\r\nHost: evil.test", "Host: evil.test", "Content-Length: 5", "no colon"]
+)
+def test_a_header_that_must_not_be_sent_costs_no_connection(
+    download: Download, site: SiteServer, folder: Path, header: str
+) -> None:
+    ran = download("-O", "/one", "-H", header)
+    assert (ran.status, names(folder), site.requests) == (2, [], [])
+    assert "evil" not in ran.err
+
+
 def test_two_urls_with_one_name_are_two_files(download: Download, folder: Path) -> None:
     assert download("-O", "/a/same.txt", "/b/same.txt").status == 0
     assert sorted(contents(folder).values()) == [b"a", b"b"]

@@ -1,8 +1,10 @@
 import asyncio
 import gzip
+import tracemalloc
 import zlib
-from collections.abc import Callable
-from ipaddress import ip_network
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,22 @@ from backports import zstd
 
 from mudroom.address import AllowedUrl, EgressPolicy, ExceptionScope, ParsedUrl, judge_url
 from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
-from mudroom.fetch import Fetcher, FetchRequest, RedirectRule, RedirectScope
+from mudroom.fetch import (
+    Fetcher,
+    FetchOptions,
+    FetchRequest,
+    Hsts,
+    MemoryHstsStore,
+    RedirectRule,
+    RedirectScope,
+)
+from mudroom.net import NetLimits, WireRequest, WireResponse
 from mudroom.testing.authority import Authority
+from mudroom.testing.clocks import FixedClock
 from mudroom.testing.resolvers import ScriptedResolver
 from mudroom.testing.routes import Drop, Endless, Framing, Route, Stall
 from mudroom.testing.server import SiteServer
+from mudroom.testing.transports import PaperAnswer, ScriptedTransport
 
 Build = Callable[..., Fetcher]
 
@@ -39,6 +52,13 @@ async def drain(fetcher: Fetcher, request: FetchRequest) -> None:
 
 def to(location: str, status: int = 302, path: str = "/") -> Route:
     return Route(path=path, status=status, headers=(("Location", location),))
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+@pytest.mark.parametrize("name", ["max_body_bytes", "max_decoded_bytes"])
+def test_a_limit_that_lets_nothing_through_is_a_mistake(name: str, limit: int) -> None:
+    with pytest.raises(ValueError, match="greater than 0"):
+        ask("https://example.org/", **{name: limit})
 
 
 # ---- one hop ----
@@ -438,6 +458,23 @@ async def test_one_limit_holds_for_all_bodies_of_a_chain(
             assert (error.code, error.wire_bytes) == (code, wire_bytes)
 
 
+@pytest.mark.parametrize("size", [100, 101])
+async def test_without_a_limit_of_its_own_a_request_has_the_profiles(fetcher_for: Build, size: int) -> None:
+    moved = Route(path="/moved", status=302, headers=(("Location", "/"),))
+    async with SiteServer(moved, Route(path="/", body=b"x" * size)) as site:
+        fetcher = fetcher_for(site, limits=NetLimits(max_body_bytes=100))
+        for path in ("/", "/moved"):
+            request = ask(site.url(path))
+            if size == 100:
+                assert (await fetcher.fetch(request)).wire_bytes == size
+                continue
+            assert (await failure(fetcher, request)).code is Code.BODY_TOO_LARGE
+            with pytest.raises(ContentRefused):
+                await drain(fetcher, request)
+            with pytest.raises(ContentRefused):
+                await fetcher.submit(request)
+
+
 PLAIN = b"mudroom " * 4000
 CODINGS = [
     ("gzip", gzip.compress(PLAIN)),
@@ -580,3 +617,38 @@ async def test_cancelling_a_fetch_closes_its_socket_and_frees_its_slot(fetcher_f
         await asyncio.gather(*tasks, return_exceptions=True)
         await site.wait_for_close()
         assert (await fetcher.fetch(ask(site.url("/ok")))).status == 200
+
+
+class Anywhere:
+    """Every name is one public address, and every URL a page; nothing is noted."""
+
+    async def resolve(self, host: str) -> tuple[IPv4Address | IPv6Address, ...]:
+        del host
+        return (ip_address("93.184.215.14"),)
+
+    @asynccontextmanager
+    async def open(self, request: WireRequest) -> AsyncIterator[WireResponse]:
+        async with ScriptedTransport({request.url.href: PaperAnswer()}).open(request) as response:
+            yield response
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+async def test_thousands_of_hosts_leave_memory_flat() -> None:
+    anywhere, clock = Anywhere(), FixedClock()
+    hsts = Hsts(MemoryHstsStore(max_hosts=100), clock)
+    fetcher = Fetcher(anywhere, anywhere, EgressPolicy(), FetchOptions(), clock, hsts=hsts)
+
+    async def ask_hosts(count: int, of: str) -> int:
+        for number in range(count):
+            request = FetchRequest("GET", f"http://{number}.{of}.test/")
+            await (fetcher.submit(request) if number % 2 else fetcher.fetch(request))
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        before = await ask_hosts(500, "first")
+        assert await ask_hosts(4000, "more") - before < 1_000_000
+    finally:
+        tracemalloc.stop()

@@ -3,7 +3,9 @@
 import asyncio
 import os
 import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -93,14 +95,17 @@ async def test_a_file_has_the_mode_that_its_user_gives_to_files(paper: World, tm
     assert target.stat().st_mode == other.stat().st_mode
 
 
-async def test_threads_that_ask_for_the_mask_at_once_leave_it_as_it_was() -> None:
-    interval, mask = sys.getswitchinterval(), read_mask()
+def test_threads_that_ask_for_the_mask_at_once_leave_it_as_it_was() -> None:
+    interval, mask, start = sys.getswitchinterval(), read_mask(), threading.Barrier(4)
+
+    def ask() -> set[int]:
+        start.wait(30)
+        return {read_mask() for _ in range(100_000)}
+
     sys.setswitchinterval(1e-6)
     try:
-        masks = await asyncio.gather(
-            *(asyncio.to_thread(lambda: {read_mask() for _ in range(5_000)}) for _ in range(4))
-        )
-        assert masks == [{mask}] * 4
+        with ThreadPoolExecutor(4) as threads:
+            assert [each.result() for each in [threads.submit(ask) for _ in range(4)]] == [{mask}] * 4
         assert read_mask() == mask
     finally:
         sys.setswitchinterval(interval)
@@ -139,6 +144,44 @@ async def test_whoever_cancels_the_pump_leaves_nothing(sockets: Any, tmp_path: P
     assert names_in(tmp_path) == []
     await sockets.site.wait_for_close()
     await sockets.settle()
+
+
+class SlowDisk(ThreadPoolExecutor):
+    """Threads of which the first call stands still until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__(2)
+        self.is_let_go = threading.Event()
+        self._is_first = True
+
+    def submit(self, call: Any, /, *arguments: Any, **options: Any) -> Any:
+        stands, self._is_first = self._is_first, False
+
+        def run() -> Any:
+            if stands:
+                self.is_let_go.wait(30)
+            return call(*arguments, **options)
+
+        return super().submit(run)
+
+
+async def test_whoever_cancels_waits_for_a_slow_disk_so_that_nothing_outlives_him(tmp_path: Path) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"x"
+
+    disk = SlowDisk()
+    asyncio.get_running_loop().set_default_executor(disk)
+    taking = asyncio.create_task(FileSink(tmp_path / "page.bin").take(chunks()))
+    for _ in range(3):  # an impatient one
+        await asyncio.sleep(0)
+        taking.cancel()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not taking.done()
+    disk.is_let_go.set()
+    await asyncio.wait([taking])
+    assert taking.cancelled()
+    assert names_in(tmp_path) == []
 
 
 @pytest.mark.parametrize("after_bytes", [1, 40_000, None])

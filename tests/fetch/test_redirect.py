@@ -88,6 +88,16 @@ def test_a_dropped_body_takes_its_headers_along() -> None:
     assert kept == (("X-Other", "1"),)
 
 
+def test_a_condition_is_put_to_one_address_only() -> None:
+    headers = (
+        ("If-None-Match", '"v1"'),
+        ("if-modified-since", "Sun, 06 Nov 1994 08:49:37 GMT"),
+        ("X-Other", "1"),
+    )
+    kept = keep_headers(headers, parse("http://a.test/1"), parse("http://a.test/2"), keeps_body=True)
+    assert kept == (("X-Other", "1"),)
+
+
 STEPS = [
     ("https to http", "https://a.test/", "http://a.test/", RedirectScope.ANY, Code.REDIRECT_DOWNGRADE),
     (

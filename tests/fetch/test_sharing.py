@@ -1,6 +1,8 @@
 """Who shares an exchange with whom, and that sharing costs nobody a byte, an error or his own end."""
 
 import asyncio
+import gc
+import gzip
 import sys
 import traceback
 import tracemalloc
@@ -23,6 +25,7 @@ from mudroom.fetch import (
     Scheduler,
     SchedulerOptions,
 )
+from mudroom.fetch.caller import Caller
 from mudroom.fetch.hsts import Hsts, MemoryHstsStore
 from mudroom.net import NetLimits
 from mudroom.testing.transports import PaperAnswer
@@ -392,6 +395,26 @@ async def test_a_stream_keeps_nothing_of_what_was_read(paper: World) -> None:
     await _drain(chunks)
 
 
+async def test_when_who_wanted_all_of_it_has_left_nothing_more_is_kept_for_him(paper: World) -> None:
+    chunk, gate = bytes(8192), asyncio.Event()
+    paper.serve("/", *[chunk] * 20, gate, *[chunk] * 500, gate)
+    fetcher = paper.open()
+    before = sys.getrefcount(chunk)
+    streaming, whole = start(
+        fetcher.submit(paper.ask("/", is_streaming=True)), fetcher.submit(paper.ask("/"))
+    )
+    chunks = (await streaming).chunks()
+    size = 0
+    while size < 20 * 8192:
+        size += len(await anext(chunks))
+    assert sys.getrefcount(chunk) - before > 15
+    whole.cancel()
+    await asyncio.wait([whole])
+    assert sys.getrefcount(chunk) - before < 10
+    gate.set()
+    await _drain(chunks)
+
+
 async def test_a_peek_of_just_enough_is_given_out_at_once(paper: World) -> None:
     gate = asyncio.Event()
     paper.serve("/", b"x" * PEEK_BYTES, gate)
@@ -417,25 +440,6 @@ async def test_who_comes_after_the_release_gets_a_request_of_his_own(world: Worl
     assert [await first.read(), *await asyncio.gather(*late)] == [BODY] * 3
     assert world.hit_count("/") == 2
     await world.settle()
-
-
-async def test_the_end_of_an_exchange_that_nobody_could_join_leaves_the_next_one_open_to_others(
-    paper: World,
-) -> None:
-    first_ends, second_ends = asyncio.Event(), asyncio.Event()
-    paper.serve("/", *LONG[:2], first_ends)
-    fetcher = paper.open()
-    first = await fetcher.submit(paper.ask("/", is_streaming=True))
-    paper.serve("/", *LONG[:2], gate=second_ends)
-    second = start(read(fetcher, paper.ask("/")))
-    await paper.wait_for_hits("/", 2)
-    first_ends.set()
-    assert await first.read() == b"".join(LONG[:2])
-    third = start(read(fetcher, paper.ask("/")))
-    await turn()
-    second_ends.set()
-    assert await asyncio.gather(*second, *third) == [b"".join(LONG[:2])] * 2
-    assert paper.hit_count("/") == 2
 
 
 async def test_while_nothing_is_given_out_a_whole_caller_may_join_and_a_streaming_one_comes_too_late(
@@ -546,23 +550,6 @@ async def test_when_the_last_gives_up_the_connection_is_closed(sockets: Any, sta
     await sockets.settle()
 
 
-async def test_when_who_wanted_all_of_it_leaves_a_slow_reader_is_alone_and_does_not_lag(paper: World) -> None:
-    body = [bytes([n % 256]) * 65_536 for n in range(100)]
-    more = asyncio.Event()
-    paper.serve("/", body[0], more, *body[1:])
-    fetcher = paper.open(limits=NetLimits(max_body_bytes=1 << 30), max_decoded_bytes=1 << 30)
-    slow, whole = start(fetcher.submit(paper.ask("/", is_streaming=True)), read(fetcher, paper.ask("/")))
-    reply: Reply = await slow
-    whole.cancel()
-    await asyncio.wait([whole])
-    more.set()
-    await turn(500)
-    assert reply.wire_bytes < 64 * 65_536
-    assert await reply.read() == b"".join(body)
-    assert paper.hit_count("/") == 1
-    await paper.settle()
-
-
 @pytest.mark.parametrize("stage", STAGES)
 async def test_what_the_last_left_is_not_joined(paper: World, stage: str) -> None:
     events = serve_in_stages(paper)
@@ -639,6 +626,22 @@ async def test_closing_a_fetcher_ends_all_that_it_began(world: World) -> None:
     await world.settle()
 
 
+async def test_closing_a_fetcher_ends_what_waits_for_a_slot(paper: World) -> None:
+    paper.serve("/held", b"x", gate=asyncio.Event())
+    slots = Scheduler(SchedulerOptions(global_slots=1), paper.clock)
+    fetcher = paper.open(slots=slots)
+    asking = start(
+        *(fetcher.submit(paper.ask(path, is_streaming=n == 1)) for n, path in enumerate(("/held", "/", "/")))
+    )
+    await paper.wait_for_hits("/held", 1)
+    await turn()
+    assert (slots.running, slots.waiting) == (1, 1)
+    await fetcher.aclose()
+    assert {(await failure(each)).code for each in asking} == {Code.CANCELLED}
+    assert (slots.running, slots.waiting, fetcher.in_flight) == (0, 0, 0)
+    assert paper.hit_count("/") == 0
+
+
 # ---- deadlines ----
 
 
@@ -658,6 +661,19 @@ async def test_a_deadline_is_its_callers_alone(world: World, stage: str) -> None
         event.set()
     assert await patient == b"a" * 4000 + BODY + b"z"
     assert world.hit_count("/") == 1
+
+
+async def test_a_deadline_that_was_met_keeps_nothing_until_its_moment(paper: World) -> None:
+    def count_callers() -> int:
+        gc.collect()
+        return sum(isinstance(each, Caller) for each in gc.get_objects())
+
+    paper.serve("/", b"x")
+    fetcher, before = paper.open(), count_callers()
+    assert await read(fetcher, paper.ask("/", deadline_seconds=3600.0, is_streaming=True)) == b"x"
+    await paper.settle()
+    await turn()
+    assert count_callers() == before
 
 
 async def test_a_deadline_that_nobody_else_waits_behind_ends_the_exchange(sockets: Any) -> None:
@@ -756,6 +772,7 @@ async def test_a_peek_that_trickles_has_no_more_time_than_headers_that_do(paper:
     error = await failure(fetcher.submit(paper.ask("/", is_streaming=True)))
     assert error.code is Code.RESPONSE_TIMEOUT
     assert "beginning" in error.message
+    assert ([hop.status for hop in error.hops], error.wire_bytes) == ([200], 1)
     await paper.settle()
 
 
@@ -847,3 +864,78 @@ async def test_who_is_in_a_hurry_has_the_exchange_that_he_joins_start_sooner(pap
     gate.set()
     await asyncio.gather(*asking)
     assert [url.rpartition("/")[2] for url in paper.transport.dialled] == ["held", "shared", "a", "b"]
+
+
+# ---- an answer that is all here at its headers ----
+
+
+PACKED = gzip.compress(BODY)
+
+
+@pytest.mark.parametrize(
+    ("change", "body"), [({}, BODY), ({"decode": False}, PACKED)], ids=["decoded", "as received"]
+)
+async def test_a_body_that_is_here_already_is_given_in_one_piece(
+    paper: Any, change: dict[str, Any], body: bytes
+) -> None:
+    paper.transport.set_answers(
+        paper.url("/"), PaperAnswer(body=PACKED, headers=(("Content-Encoding", "gzip"),))
+    )
+    reply = await paper.open().submit(paper.ask("/", **change))
+    assert (reply.body, reply.peek, reply.wire_bytes) == (body, body[:PEEK_BYTES], len(PACKED))
+    assert reply.timings.total_seconds is not None
+    await paper.settle()
+
+
+@pytest.mark.parametrize(
+    ("answer", "change", "code"),
+    [
+        (PACKED, {"max_decoded_bytes": len(BODY) - 1}, Code.DECODED_TOO_LARGE),
+        (PACKED[:-9], {}, Code.DECODE_FAILED),
+        (PACKED, {"max_body_bytes": len(PACKED) - 1}, Code.BODY_TOO_LARGE),
+    ],
+    ids=["unpacks to too much", "cut short", "too much"],
+)
+async def test_a_body_that_is_here_already_has_the_limits_of_any_other(
+    paper: Any, answer: bytes, change: dict[str, Any], code: Code
+) -> None:
+    paper.transport.set_answers(
+        paper.url("/"), PaperAnswer(body=answer, headers=(("Content-Encoding", "gzip"),))
+    )
+    error = await failure(paper.open().submit(paper.ask("/", **change)))
+    assert error.code is code
+    assert [hop.status for hop in error.hops] == [200]
+    await paper.settle()
+
+
+async def test_a_stream_is_given_a_peek_of_a_body_that_is_here_already(paper: Any) -> None:
+    paper.transport.set_answers(paper.url("/"), PaperAnswer(body=BODY))
+    fetcher = paper.open()
+    whole, stream = await asyncio.gather(
+        fetcher.submit(paper.ask("/")), fetcher.submit(paper.ask("/", is_streaming=True))
+    )
+    assert (whole.body, await stream.read(), stream.peek) == (BODY, BODY, BODY[:PEEK_BYTES])
+    assert len(paper.transport.dials) == 1
+
+
+@pytest.mark.parametrize(
+    ("callers", "is_whole"),
+    [
+        ((False,), True),
+        ((False, False), True),
+        ((True,), False),
+        ((False, True), False),
+        ((True, False), False),
+    ],
+    ids=["one", "two", "a stream", "a stream joins", "a stream is joined"],
+)
+async def test_only_what_nobody_streams_when_it_is_asked_for_may_send_as_it_likes(
+    paper: Any, callers: tuple[bool, ...], *, is_whole: bool
+) -> None:
+    paper.serve("/", b"hello")
+    fetcher = paper.open()
+    replies = await asyncio.gather(
+        *(fetcher.submit(paper.ask("/", is_streaming=is_streaming)) for is_streaming in callers)
+    )
+    assert [await reply.read() for reply in replies] == [b"hello"] * len(callers)
+    assert [dial.is_whole for dial in paper.transport.dials] == [is_whole]

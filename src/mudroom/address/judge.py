@@ -77,7 +77,8 @@ def judge_url(
     """Whether a URL as it was written may be requested, and under which exception.
 
     Order: form, scheme, credentials, numbers in disguise and impossible names, denied names, port,
-    the address of a literal; first match wins.
+    the address of a literal; first match wins. A name and a port that passed are not judged again under the
+    same policy: their verdict depends on nothing else.
     Raises: nothing; every string has a verdict.
     Source: decision 4; WHATWG URL; rows in tests/address/test_judge.py.
     """
@@ -91,6 +92,8 @@ def judge_url(
         return RefusedUrl(
             code=Code.INVALID_SCHEME, message=f"{shown} are not fetched; only http and https are"
         )
+    if not url.has_credentials and "@" not in untrusted_url and policy.has_passed(url.origin):
+        return AllowedUrl(url=url, policy=policy, scope=scope)
     return _judge_authority(untrusted_url, url, base) or _judge_target(url, policy, scope)
 
 
@@ -121,6 +124,7 @@ def _judge_target(url: ParsedUrl, policy: EgressPolicy, scope: ExceptionScope) -
             Code.INVALID_PORT, url, f"is asked for on port {url.port} over {url.scheme}, which is not open"
         )
     if url.address is None:
+        policy.remember(url.origin)
         return AllowedUrl(url=url, policy=policy, scope=scope)
     verdict = judge_address(url.address, policy, scope, url_exception=exception)
     if not verdict.is_allowed:

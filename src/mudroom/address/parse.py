@@ -38,6 +38,13 @@ _REMOVED = str.maketrans("", "", "\t\n\r")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
 _AUTHORITY_END = re.compile(r"[/\\?#]")
 _SLASHES = "/\\"
+_PLAIN = re.compile(
+    r"(https?://[a-z0-9.-]{1,253}+(?::[0-9]{1,5}+)?+)"
+    r"/[A-Za-z0-9_/-]*+(?:(?<!/)\.[A-Za-z0-9_/-]++)*+"
+    r"(?:\?[A-Za-z0-9_.=&-]*+)?+"
+)
+"""What a browser writes as it stands, if it does so with what comes before the path: no letter that is escaped, no
+segment of dots alone. Nothing is tried twice (the second plus), so a long URL costs no more than its length."""
 _SHORTEST_LEAD = len("https://")
 """No path begins before this: a host has at least one letter."""
 _KEPT_LEAD_CHARS = 300
@@ -90,6 +97,9 @@ def parse_href(untrusted_url: str, base_href: str | None = None) -> str | None:
     """
     if len(untrusted_url) > MAX_URL_CHARS:
         return None
+    plain = _PLAIN.fullmatch(untrusted_url)
+    if plain is not None and _is_normal_lead(plain[1]):
+        return untrusted_url
     if not untrusted_url.isascii():
         untrusted_url = untrusted_url.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     try:
@@ -100,6 +110,15 @@ def parse_href(untrusted_url: str, base_href: str | None = None) -> str | None:
         return None
 
 
+@lru_cache(maxsize=1024)
+def _is_normal_lead(lead: str) -> bool:
+    """Whether a browser writes scheme and authority just like this. Most URLs that are met share theirs with others."""
+    try:
+        return bool(ada_url.normalize_url(f"{lead}/") == f"{lead}/")
+    except ValueError:
+        return False
+
+
 def split_href(href: str) -> ParsedUrl | None:
     """The parts of a URL that `parse_href` gave, or None when it is not http or https."""
     if not href.startswith(("http://", "https://")):
@@ -107,22 +126,13 @@ def split_href(href: str) -> ParsedUrl | None:
     path_start = href.index("/", _SHORTEST_LEAD)
     # Most URLs that are met have the authority of others; one that is all credentials is not kept.
     split = _split_known_lead if path_start <= _KEPT_LEAD_CHARS else _split_lead
-    scheme, host, port, address, origin, has_credentials = split(href[:path_start])
     fragment_start = href.find("#", path_start)
-    return ParsedUrl(
-        href=href,
-        scheme=scheme,
-        host=host,
-        port=port,
-        address=address,
-        origin=origin,
-        has_credentials=has_credentials,
-        request_target=href[path_start:] if fragment_start < 0 else href[path_start:fragment_start],
-    )
+    target = href[path_start:] if fragment_start < 0 else href[path_start:fragment_start]
+    return ParsedUrl(href, *split(href[:path_start]), target)
 
 
 def _split_lead(lead: str) -> tuple[str, str, int, IPAddress | None, str, bool]:
-    """Scheme, host, port, literal address, origin and whether there are credentials, of all before the path."""
+    """Of all before the path what `ParsedUrl` holds of it, from `scheme` to `has_credentials`."""
     scheme, _, authority = lead.partition("://")
     _, at, authority = authority.rpartition("@")
     port = DEFAULT_PORTS[scheme]

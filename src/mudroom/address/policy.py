@@ -8,7 +8,7 @@ anywhere else has no use of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv6Network
 from typing import Protocol
 
@@ -22,6 +22,7 @@ __all__ = ["AllowedOrigin", "EgressPolicy", "EgressSource", "ExceptionScope"]
 _NAT64_PREFIX_LENGTHS = frozenset({32, 40, 48, 56, 64, 96})
 """The lengths that RFC 6052 section 2.2 defines."""
 _MAX_PORT = 65_535
+_MAX_REMEMBERED_ORIGINS = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,10 +99,14 @@ class EgressSource(Protocol):
         """The policy as it was found last; the same object for as long as nothing changed."""
         ...
 
+    def is_due(self, addresses: Sequence[IPAddress] = ()) -> bool:
+        """Whether `refresh` would find anything out; to wait for one that would not costs more than to ask."""
+        ...
+
     async def refresh(self, addresses: Sequence[IPAddress] = ()) -> None:
         """Find out anew what has grown old, and what the judgement of these addresses needs.
 
-        To be awaited before an address is judged that will be dialled. Raises: nothing.
+        To be awaited, where it is due, before an address is judged that will be dialled. Raises: nothing.
         """
         ...
 
@@ -123,6 +128,8 @@ class EgressPolicy:
     own_addresses: frozenset[IPAddress] = frozenset()
     own_networks: tuple[IPNetwork, ...] = ()
     nat64_prefixes: tuple[IPv6Network, ...] = ()
+    _passed: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
+    """Origins with a name that passed under this very policy; another one begins with none."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "deny_hosts", frozenset(map(normalise_name, self.deny_hosts)))
@@ -136,6 +143,21 @@ class EgressPolicy:
     def current(self) -> EgressPolicy:
         """This policy: it is an `EgressSource` whose machine never changes."""
         return self
+
+    def is_due(self, addresses: Sequence[IPAddress] = ()) -> bool:
+        """Never: there is nothing newer."""
+        del addresses
+        return False
+
+    def has_passed(self, origin: str) -> bool:
+        """Whether this origin passed before, so that it passes again."""
+        return origin in self._passed
+
+    def remember(self, origin: str) -> None:
+        """Note that an origin passed for everybody: it has a name, which no exception is for."""
+        if len(self._passed) >= _MAX_REMEMBERED_ORIGINS:
+            self._passed.clear()
+        self._passed.add(origin)
 
     async def refresh(self, addresses: Sequence[IPAddress] = ()) -> None:
         """Nothing; there is nothing newer."""

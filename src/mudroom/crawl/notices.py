@@ -66,6 +66,10 @@ class Notices:
         """Count a link that was not followed for this reason."""
         self._counted[code] += 1
 
+    def has_counted(self, code: WarningCode) -> bool:
+        """Whether a link was not followed for this reason yet."""
+        return self._counted[code] > 0
+
     def list_all(self, root_url: str) -> list[Mapping[str, str | None]]:
         """Every warning, single ones first, then the counted ones."""
         counted = [

@@ -142,7 +142,8 @@ class CrawlRun:
         waiting = {number for number, _ in left.line}
         if pages and pages[0].number == 1 and 1 not in waiting:
             self._follower.root_at(pages[0].final_url)
-        self._budget.charge(restore_progress(left, self._notices, self._follower.sieve, self._spent))
+        page_bytes = restore_progress(left, self._notices, self._follower.sieve, self._spent)
+        self._budget.charge(page_bytes + reopened.source_bytes)
         for number, ended in left.line:
             self._line.join_earlier(number)
             if ended is not None:
@@ -227,7 +228,6 @@ class CrawlRun:
         """Charge the budget with what robots.txt files have cost since the last time."""
         received = self._robots.received_bytes
         self._budget.charge(received - self._charged_bytes)
-        self._spent.others += received - self._charged_bytes
         self._charged_bytes = received
 
     def _reserve(self) -> Reservation | None:
@@ -324,10 +324,7 @@ class CrawlRun:
     async def _run_aside(self, work: Coroutine[Any, Any, None]) -> Exception | None:
         """The error of work that the crawl waits for and that ends with it, or None."""
         self._charge_robots()
-        before = self._budget.spent_bytes
-        error = await run_aside(work, self._wake, self._is_over)
-        self._spent.others += self._budget.spent_bytes - before
-        return error
+        return await run_aside(work, self._wake, self._is_over)
 
     def _is_over(self) -> bool:
         return self._tally.stop is not None or self._cancel.is_cancelled or self._deadline.is_over
@@ -353,6 +350,7 @@ class CrawlRun:
             code=code,
             message=message,
             depth=attempt.entry.depth,
+            wire_bytes=attempt.spent_bytes,
         )
         try:
             await self._writer.record_failed(failed)

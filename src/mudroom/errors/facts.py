@@ -123,7 +123,8 @@ CODES: Mapping[Code, CodeFacts] = MappingProxyType(
         Code.BODY_TOO_LARGE: CodeFacts(
             Reason.CONTENT_TOO_LARGE,
             False,
-            "Raise fetch.max_body_bytes (in a crawl: crawl.max_page_bytes) if you want a body of this size.",
+            "Raise fetch.max_body_bytes (of a download: --max-bytes; in a crawl: crawl.max_page_bytes) "
+            "if you want a body of this size.",
         ),
         Code.DECODED_TOO_LARGE: CodeFacts(
             Reason.CONTENT_TOO_LARGE,

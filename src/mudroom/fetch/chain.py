@@ -84,8 +84,13 @@ class Chain:
         self._answering: WireResponse | None = None
         self._has_new_cookies = False
         self._earlier_bytes = 0
+        self._seen: set[tuple[str, str]] = set()
         self.is_whole = False
-        """Whether the last answer will be read whole, at once."""
+        """Whether the last answer will be read whole, at once; decided by those who want it when it is asked for.
+
+        One who streams and joins later is held up by nobody's window: whoever reads the whole beside him is given all
+        of it as it comes, and once that one has left, what waits is bounded by the limit of the body.
+        """
         self.spent_seconds = self._earlier_seconds = 0.0
         self.hop_seconds = 0.0
         """What the last hop took of it, to its headers."""
@@ -112,11 +117,11 @@ class Chain:
             self._normalized = first.url.normalized
         self.current = first
         self.heading = first.url.host
-        self._seen = {(self.method, self._normalized)}
 
     def confirm(self) -> AllowedUrl:
         """The URL that the chain is at, judged anew where the policy has changed since. Raises: EgressRefused."""
-        self.current = self._confirm(self.current)
+        if self.current.policy is not self._egress.current():
+            self.current = self._confirm(self.current)
         return self.current
 
     def hold(self, slots: Slots) -> Slot:
@@ -185,6 +190,7 @@ class Chain:
         if self._hsts is not None:
             target = self._upgrade(target, self._hsts)
         check_step(self._first, here, target.url, self._request.redirects.scope)
+        self._seen.add((self.method, self._normalized))
         method = next_method(response.status, self.method)
         keeps_body = method == self.method
         self.headers = keep_headers(self.headers, here, target.url, keeps_body=keeps_body)
@@ -195,7 +201,6 @@ class Chain:
         step = (method, self._normalized)
         if step in self._seen:
             raise EgressRefused(Code.REDIRECT_LOOP, f"{here.host} redirects in a circle")
-        self._seen.add(step)
 
     def take_cookies(self, set_cookie: tuple[str, ...]) -> None:
         """Have what an answer set win over what the caller sent himself, from the next hop on."""

@@ -157,17 +157,17 @@ class Fetcher:
             type or coding; each with the hops made so far in `hops`. What `hop_check` raises passes through.
         """
         started = self._now()
-        await self._egress.refresh()
+        if self._egress.is_due():
+            await self._egress.refresh()
         chain = self._start(request, listener)
         chain.is_whole = True
         try:
             async with await self._reach(request, chain) as response:
                 body = await response.read()
-                decoded = self._decode(request, response, body)
                 return Fetched(
                     **_describe(chain, response),
                     body=body,
-                    decoded=decoded,
+                    decoded=self._decode(request, response, body),
                     wire_bytes=chain.received_bytes,
                     duration_seconds=self._now() - started,
                 )
@@ -183,7 +183,8 @@ class Fetcher:
 
         Raises: as `fetch`.
         """
-        await self._egress.refresh()
+        if self._egress.is_due():
+            await self._egress.refresh()
         chain = self._start(request, listener)
         try:
             async with await self._reach(request, chain) as response:
@@ -199,7 +200,8 @@ class Fetcher:
 
     async def _begin(self, request: FetchRequest, listener: EventSink | None) -> Chain:
         """A chain for `submit`: with the cookie by which it differs from what others have asked already."""
-        await self._egress.refresh()
+        if self._egress.is_due():
+            await self._egress.refresh()
         chain = self._start(request, listener)
         if self._hooks is not None:
             chain.first_cookie = chain.find_cookie(self._hooks)
@@ -249,7 +251,8 @@ class Fetcher:
         try:
             if chain.listener is not None:
                 chain.listener.tell(StartedEvent(url.normalized, chain.method))
-            await self._egress.refresh(answer)
+            if self._egress.is_due(answer):
+                await self._egress.refresh(answer)
             addresses, exceptions = self._judge(chain, answer)
             started = self._now()
             exchange = self._transport.open(self._wire_request(request, chain, addresses))
@@ -407,7 +410,11 @@ def _check_type(request: FetchRequest, response: WireResponse, host: str) -> Non
 
 def _codings(headers: Headers) -> str:
     """The content codings, joined; empty when there are none."""
-    return ",".join(value for name, value in headers if len(name) == len(_CODING) and name.lower() == _CODING)
+    codings = ""
+    for name, value in headers:
+        if len(name) == len(_CODING) and name.lower() == _CODING:
+            codings = f"{codings},{value}" if codings else value
+    return codings
 
 
 def _head(chain: Chain, response: WireResponse) -> ReplyHead:

@@ -59,6 +59,9 @@ class RedirectRule:
     scope: RedirectScope = RedirectScope.ANY
 
 
+_NO_SCOPE = ExceptionScope.none()
+
+
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
     """One URL to fetch, as somebody wrote it or as it was judged, and how far that may go.
@@ -82,7 +85,7 @@ class FetchRequest:
     max_body_bytes: int | None = None
     """Of all bodies on the way as received, those of redirects included."""
     max_decoded_bytes: int | None = None
-    initiator_scope: ExceptionScope = field(default_factory=ExceptionScope.none)
+    initiator_scope: ExceptionScope = _NO_SCOPE
     """Which exceptions the first hop may use: what named the URL decides (decision 4)."""
     base: ParsedUrl | None = None
     """The document that the URL stood in."""
@@ -113,12 +116,13 @@ class FetchRequest:
         )
 
     def __post_init__(self) -> None:
-        if isinstance(self.url, AllowedUrl) and (
-            self.base is not None or self.initiator_scope != ExceptionScope.none()
-        ):
+        if isinstance(self.url, AllowedUrl) and (self.base is not None or self.initiator_scope != _NO_SCOPE):
             raise ValueError(
                 "a judged URL brings its scope; base and initiator_scope belong to a written one"
             )
+        for limit in (self.max_body_bytes, self.max_decoded_bytes):
+            if limit is not None and limit <= 0:
+                raise ValueError("a limit of bytes is greater than 0, or None for the profile's")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MethodType
 from typing import NamedTuple
 
-from mudroom.address import ExceptionScope
+from mudroom.address import EgressPolicy, ExceptionScope
 from mudroom.fetch.chain import Chain
 from mudroom.fetch.request import FetchRequest, RedirectRule
 from mudroom.net import Headers
@@ -46,8 +46,8 @@ class ShareKey(NamedTuple):
     decode: bool
     max_body_bytes: int | None
     max_decoded_bytes: int | None
-    policy: Same
-    """The policy of a fetcher is one object for as long as nothing changed."""
+    policy: EgressPolicy
+    """Under which it was judged; nearly always one and the same object."""
     scope: ExceptionScope
     exception: str | None
     redirects: RedirectRule
@@ -77,7 +77,7 @@ def make_share_key(request: FetchRequest, chain: Chain) -> ShareKey | None:
         decode=request.decode,
         max_body_bytes=request.max_body_bytes,
         max_decoded_bytes=request.max_decoded_bytes,
-        policy=Same(chain.current.policy),
+        policy=chain.current.policy,
         scope=chain.scope,
         exception=chain.current.exception,
         redirects=request.redirects,

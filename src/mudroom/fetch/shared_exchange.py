@@ -13,6 +13,8 @@ COLLECTING nobody streams: all of it is kept, and given out at the end, so that 
 FLOWING    the peek was released: streaming callers read as it comes, whole callers get all of it at the end
 ENDED      every caller has his answer or an error of his own; slot and socket are free
 
+A body that is wholly here with its headers, and that nobody streams, passes PEEKING by.
+
 The exchange is a task that belongs to no caller. So whoever is cancelled, the first one too, returns at once and
 harms nobody; when the last has left, the task is cancelled, which closes the socket.
 Nothing is awaited between the question whether a caller may join and his joining, nor between the last byte and
@@ -155,6 +157,7 @@ class SharedExchange:
     ) -> None:
         self.request = request
         self._chain = chain
+        chain.is_whole = True
         self._walk = walk
         self._limits = limits
         self._now = now
@@ -187,7 +190,10 @@ class SharedExchange:
         if not is_open and (self._stage is not _Stage.COLLECTING or caller.is_streaming):
             return Joining.TOO_LATE
         self._callers[caller] = None
-        self._whole_callers += not caller.is_streaming
+        if caller.is_streaming:
+            self._chain.is_whole = False
+        else:
+            self._whole_callers += 1
         self._chain.raise_priority(caller.priority)
         if caller.watch is not None:
             self._hear(caller.watch)
@@ -247,6 +253,10 @@ class SharedExchange:
             self._walk.sign(self._chain, error)
             raise
         self._end(None)
+        self._task.remove_done_callback(
+            self._on_done
+        )  # all that it would do is done: a turn of the loop less
+        self._on_end(self)
 
     async def _read(self, response: WireResponse) -> None:
         """The body to its end; under the time of the peek and then under that of the whole, where it is not here."""

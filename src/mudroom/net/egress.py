@@ -61,6 +61,10 @@ class MachineEgress:
         """The policy as it was found last; the same object for as long as nothing changed."""
         return self._policy
 
+    def is_due(self, addresses: Sequence[IPAddress] = ()) -> bool:
+        """Whether the machine's addresses are old, or the NAT64 prefix may matter."""
+        return self._clock.monotonic() >= self._facts_until or any(map(_may_be_translated, addresses))
+
     async def refresh(self, addresses: Sequence[IPAddress] = ()) -> None:
         """Read the machine's addresses where they are old; find the NAT64 prefix where it may matter.
 

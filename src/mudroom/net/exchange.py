@@ -152,7 +152,7 @@ class Exchange:
         if self._phase is not Phase.DONE:
             self._pool.arm(self.deadline())
         while self._phase in UNANSWERED:
-            await self._wait()
+            await self._change()
         if self._fault is not None and not self.status:
             raise self._fault
 
@@ -165,7 +165,7 @@ class Exchange:
         if self._meter is not None:
             self._meter.stop()
         while self._phase is not Phase.DONE:
-            await self._wait()
+            await self._change()
         if self._fault is not None:
             raise self._fault
         return self._pieces.take_all()
@@ -182,7 +182,7 @@ class Exchange:
                 yield chunk
             if self._phase is Phase.DONE:
                 break
-            await self._wait()
+            await self._change()
         if self._fault is not None:
             raise self._fault
 
@@ -291,18 +291,15 @@ class Exchange:
 
     def _dial_next(self) -> None:
         address = self._addresses.popleft()
-        self._next_address_at = (
-            self._loop.time() + _STAGGER_SECONDS if self._addresses else self._connect_deadline
-        )
+        self._next_address_at = self._connect_deadline
+        if self._addresses:
+            self._next_address_at = self._loop.time() + _STAGGER_SECONDS
         handle = self._pool.take()
         handle.owner = self
         self._handles.append(handle)
+        window = 0 if self._meter is None else self._meter.window_bytes
         handle.prepare(
-            self._request,
-            address,
-            anchors=self._anchors,
-            window_bytes=0 if self._meter is None else self._meter.window_bytes,
-            is_fresh=self._is_fresh,
+            self._request, address, anchors=self._anchors, window_bytes=window, is_fresh=self._is_fresh
         )
         self._pool.run(handle)
 
@@ -395,12 +392,10 @@ class Exchange:
 
     # ---- waiting and deadlines ----
 
-    async def _wait(self) -> None:
+    def _change(self) -> asyncio.Future[None]:
+        """What is awaited until something has happened."""
         self._waiter = self._loop.create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
+        return self._waiter
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():

@@ -40,6 +40,7 @@ _OURS = frozenset(
     }
 )
 _FRAMING_LENGTHS = frozenset({len("content-length"), len("transfer-encoding")})
+_KEPT_LINE_BYTES = 64
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -124,10 +125,18 @@ def parse_status_line(line: bytes) -> tuple[str, int, str]:
 
     Source: RFC 9112 section 4: three digits.
     """
+    # Nearly all answers begin with one of a few lines; one that is longer than those are is not kept.
+    return _split_known_line(line) if len(line) <= _KEPT_LINE_BYTES else _split_status_line(line)
+
+
+def _split_status_line(line: bytes) -> tuple[str, int, str]:
     version, _, rest = line.decode("latin-1").strip().partition(" ")
     code, _, reason = rest.partition(" ")
     is_status = _STATUS.fullmatch(code) is not None and version in _VERSIONS
     return version, int(code) if is_status else 0, reason.strip()
+
+
+_split_known_line = lru_cache(maxsize=64)(_split_status_line)
 
 
 def declared_length(headers: Headers) -> int | None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mudroom.address import IPAddress, ParsedUrl
 from mudroom.net.limits import NetLimits
@@ -29,9 +28,11 @@ class UploadBody(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WireRequest:
-    """One request, judged: nothing that it names is resolved or judged again."""
+_LIMITS = NetLimits()
+
+
+class WireRequest(NamedTuple):
+    """One request, judged: nothing that it names is resolved or judged again. A tuple, since every hop makes one."""
 
     url: ParsedUrl
     addresses: tuple[IPAddress, ...]
@@ -39,7 +40,7 @@ class WireRequest:
     method: str = "GET"
     headers: Headers = ()
     body: bytes | UploadBody = b""
-    limits: NetLimits = field(default_factory=NetLimits)
+    limits: NetLimits = _LIMITS
     ca_file: str | None = None
     """PEM file of trust anchors that hold beside the public ones, for this request's host."""
     is_whole: bool = False

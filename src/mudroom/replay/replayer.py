@@ -158,7 +158,7 @@ def check_replayable(run: RunRecord) -> None:
     """Nothing, when the run can be replayed. Raises: InvalidConfig, which says why not and what to do."""
     run_id, options = run.run_id, run.options
     if run.manifest["kind"] != RunKind.CRAWL:
-        _refuse(f"{run_id} is no crawl; check its one page again with: mudroom verify {run_id}")
+        _refuse(f"{run_id} is no crawl; check what it took in again with: mudroom verify {run_id}")
     if run.manifest["state"] not in _ENDED:
         _refuse(f"{run_id} has not ended, so there is nothing to compare a replay with")
     if original := options.get(REPLAY_OPTION):
@@ -188,7 +188,7 @@ def _read_policy(run: RunRecord, should_follow: ShouldFollow | None) -> CrawlPol
 
 
 def _refuse(fault: str) -> NoReturn:
-    raise InvalidConfig(fault)
+    raise InvalidConfig(fault, is_of_run=True)
 
 
 def _list_pages(run: RunRecord) -> Sequence[tuple[int, str]]:

@@ -25,7 +25,8 @@ _PIECE_BYTES = 512
 class ArchiveSources:
     """A `RobotsFetcher` and `SitemapFetcher` that holds one run's files of a kind.
 
-    What was asked for several times is given in that order; the last answer as often as it is asked for.
+    What was asked for several times is given in that order; the last answer as often as it is asked for. Of a
+    sitemap only the last answer is: those before are of sittings that were stopped before they used them.
     """
 
     def __init__(
@@ -36,10 +37,14 @@ class ArchiveSources:
         self._kind = kind
         self._max_decoded_bytes = max_decoded_bytes
         self._left: dict[str, deque[Mapping[str, Any]]] = defaultdict(deque)
+        self._unpaid: dict[str, int] = defaultdict(int)
         for source in run.sources:
             if source.get("kind") == kind:
-                self._left[str(source.get("url"))].append(source)
-        self._charged: set[int] = set()
+                url = str(source.get("url"))
+                if kind is SourceKind.SITEMAP:
+                    self._left[url].clear()
+                self._left[url].append(source)
+                self._unpaid[url] += int(source.get("wire_bytes") or 0)
 
     @asynccontextmanager
     async def stream(self, request: FetchRequest) -> AsyncIterator[Streamed]:
@@ -50,7 +55,7 @@ class ArchiveSources:
             raise missing_page(self._run_id, walk.url.host)
         source = line.popleft() if len(line) > 1 else line[0]
         hops = read_hops(source.get("hops", ()))
-        walk = replace(walk, wire_bytes=self._charge(source))
+        walk = replace(walk, wire_bytes=self._charge(walk.url.normalized))
         await walk.pass_all(hops)
         code = read_code(source.get("code"))
         if code is not None:
@@ -65,12 +70,12 @@ class ArchiveSources:
         limit = request.max_decoded_bytes or self._max_decoded_bytes
         yield _answer(await self._archive.get(source["source_ref"]), walk.wire_bytes, limit)
 
-    def _charge(self, source: Mapping[str, Any]) -> int:
-        """What a file cost; it was paid for once, tries that were turned away included."""
-        if id(source) in self._charged:
-            return 0
-        self._charged.add(id(source))
-        return int(source.get("wire_bytes") or 0)
+    def _charge(self, url: str) -> int:
+        """What a file cost, however often the run asked for it: a run that was gone on with asks again.
+
+        All of it is paid for at once, tries that were turned away included.
+        """
+        return self._unpaid.pop(url, 0)
 
 
 def _answer(snapshot: Snapshot, wire_bytes: int, max_decoded_bytes: int) -> Streamed:
