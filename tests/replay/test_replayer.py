@@ -371,6 +371,41 @@ async def test_what_robots_were_warned_of_in_an_earlier_sitting_stays_in_the_rec
     assert (await replay(settings, live["run_id"])).differences == ()
 
 
+MAPS = text(
+    "/robots.txt", "Sitemap: /a.txt\nSitemap: https://elsewhere.example/\nSitemap: /b.txt\nSitemap: /c.txt\n"
+)
+
+
+async def test_a_crawl_whose_bytes_ended_with_its_seed_looks_for_no_sitemaps_in_a_replay(
+    settings: Settings,
+) -> None:
+    routes = (MAPS, page("/", "/1", words="many " * 200), text("/a.txt", ""))
+    live = await crawl_once(settings, *routes, max_total_bytes=400)
+    assert [each["code"] for each in live["warnings"]] == ["BYTE_LIMIT", "NOTHING_STORED"]
+    assert (await replay(settings, live["run_id"])).differences == ()
+
+
+@pytest.mark.parametrize("ending", ["time", "person"])
+async def test_a_crawl_that_ended_among_its_sitemaps_ends_there_in_a_replay(
+    settings: Settings, ending: str
+) -> None:
+    held = asyncio.Event()
+    async with SiteServer(MAPS, page("/", "/1"), replace(text("/b.txt", ""), gate=held)) as site:
+        site.add(text("/a.txt", f"{site.url('/2')}\n"))
+        seconds = 1.5 if ending == "time" else 60.0
+        near = reach(settings, site)
+        policy = replace(near.crawl, max_duration_seconds=seconds, delay_seconds=0.0, retries=0)
+        async with open_house(near, guests=UnjailedGuests()) as house:
+            work = asyncio.create_task(house.crawl(site.url("/"), policy))
+            await site.wait_for_requests(1, "/b.txt")
+            if ending == "person":
+                work.cancel()
+            live = await work
+        held.set()
+    assert (len(live["pages"]), live["state"]) == (1, "LIMIT_REACHED" if ending == "time" else "CANCELLED")
+    assert (await replay(settings, live["run_id"])).differences == ()
+
+
 async def test_a_scored_crawl_is_replayed_with_its_function_and_refused_without(settings: Settings) -> None:
     def score(url: str, context: object) -> bool | float:
         del context

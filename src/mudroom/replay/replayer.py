@@ -151,7 +151,7 @@ class Replayer:
                 intake=Intake(parts),
                 corpus=corpus,
                 robots=RecordedRobots(run, self._open_reading),
-                sitemaps=Sitemaps(self._list(run, SourceKind.SITEMAP), parts.guests, None, parts.clock),
+                sitemaps=self._list_sitemaps(run),
                 egress=egress,
                 clock=parts.clock,
                 sleep=_wait_for_ever,
@@ -164,8 +164,17 @@ class Replayer:
         gates = RobotsGates(self._list(run, SourceKind.ROBOTS), None, self._parts.clock, _go_on)
         return gates.open_gate(run.run_id, mode, record)
 
-    def _list(self, run: RunRecord, kind: SourceKind) -> ArchiveSources:
-        return ArchiveSources(run, self._parts.archive, kind, max_decoded_bytes=self._max_decoded_bytes)
+    def _list_sitemaps(self, run: RunRecord) -> Sitemaps | None:
+        """The sitemaps of a run; None where it was stopped before it looked for any."""
+        is_cut = _find_stop(run) is not None
+        if is_cut and not _has_looked_for_sitemaps(run):
+            return None
+        parts = self._parts
+        return Sitemaps(self._list(run, SourceKind.SITEMAP, is_cut=is_cut), parts.guests, None, parts.clock)
+
+    def _list(self, run: RunRecord, kind: SourceKind, *, is_cut: bool = False) -> ArchiveSources:
+        max_bytes = self._max_decoded_bytes
+        return ArchiveSources(run, self._parts.archive, kind, max_decoded_bytes=max_bytes, is_cut=is_cut)
 
 
 def check_replayable(run: RunRecord) -> None:
@@ -218,6 +227,11 @@ def _find_stop(run: RunRecord) -> Stop | None:
     """What stopped the run, where its policy does not say so by itself."""
     codes = [warning["code"] for warning in run.manifest["warnings"]]
     return next((stop for code, stop in _STOPS.items() if code in codes), None)
+
+
+def _has_looked_for_sitemaps(run: RunRecord) -> bool:
+    warned = (str(warning["code"]).startswith("SITEMAP_") for warning in run.manifest["warnings"])
+    return any(warned) or any(source["kind"] == SourceKind.SITEMAP for source in run.sources)
 
 
 async def _go_on(seconds: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -30,12 +31,24 @@ class ArchiveSources:
     """
 
     def __init__(
-        self, run: RunRecord, archive: SnapshotStore, kind: SourceKind, *, max_decoded_bytes: int
+        self,
+        run: RunRecord,
+        archive: SnapshotStore,
+        kind: SourceKind,
+        *,
+        max_decoded_bytes: int,
+        is_cut: bool = False,
     ) -> None:
+        """Those of `run`.
+
+        Shapes: `is_cut` where the run was stopped, and so may have been while it asked: who asks for what it never
+            had is then stopped too.
+        """
         self._run_id = run.run_id
         self._archive = archive
         self._kind = kind
         self._max_decoded_bytes = max_decoded_bytes
+        self._is_cut = is_cut
         self._answers: dict[str, Mapping[str, Any]] = {}
         self._unpaid: dict[str, int] = defaultdict(int)
         for source in run.sources:
@@ -49,6 +62,8 @@ class ArchiveSources:
         """The answer that the run had. Raises what it recorded, what `hop_check` raises; NotFound, StoreFailed."""
         walk = Walk.of(request)
         source = self._answers.get(walk.url.normalized)
+        if source is None and self._is_cut:
+            raise asyncio.CancelledError
         if source is None:
             raise missing_page(self._run_id, walk.url.host)
         hops = read_hops(source.get("hops", ()))
