@@ -6,7 +6,8 @@ SIGKILL, at moments that the seed of chance names, and the crawl resumed each ti
 
 - both manifests are compared row by row, but for times, run, and the bytes of asking for robots.txt again;
 - what stands in pages/, byte for byte, and each page's record;
-- both runs are replayed, and the resumed one verified, in a network namespace with nothing in it.
+- both runs are replayed, and the resumed one verified, in a network namespace with nothing in it; each replay has
+  to equal its run, and the crawl that was left alone.
 
 Exit status: 0 all of it held, 1 something did not.
 
@@ -118,7 +119,8 @@ def crawl_killed(workspace: Path, seed: str, pages: int, chance: random.Random, 
         wait_for_pages(process, workspace, moment)
         time.sleep(chance.random() / 4)
         os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        if process.wait() != -signal.SIGKILL:
+            sys.exit("the crawl ended before it was killed: more --pages leave more time")
         judge.check("a process group killed", wait_for_orphans(), f"{count_pages(workspace)} pages had ended")
         arguments = resume
     manifest = finish(start(workspace, *arguments), workspace)
@@ -258,7 +260,8 @@ def cut_off() -> tuple[str, ...]:
     return prefix
 
 
-def check_replay(name: str, run: Run, judge: Judge) -> None:
+def check_replay(name: str, run: Run, whole: Run, judge: Judge) -> None:
+    """That a replay is equal to its run, and to the crawl that was left alone."""
     started = time.monotonic()
     prefix = cut_off()
     run_id = run.manifest["run_id"]
@@ -271,6 +274,9 @@ def check_replay(name: str, run: Run, judge: Judge) -> None:
         differences = ["not equal, and nothing said how"]
     pages = told["manifest"]["totals"]["attempted"]
     judge.check(f"the {name} run replays equal", differences, f"{pages} pages in {seconds:.1f} s")
+    differences = compare_rows("page", whole.manifest["pages"], told["manifest"]["pages"])
+    differences += compare_rows("warning", whole.manifest["warnings"], told["manifest"]["warnings"])
+    judge.check(f"{name}: its replay is the crawl that was left alone", differences)
 
 
 def check_proof(run: Run, judge: Judge) -> None:
@@ -310,8 +316,8 @@ def main() -> None:
         missed = [f"{count} pages" for count in attempted if count != arguments.pages]
         judge.check(f"{arguments.pages} pages were crawled", missed)
         compare_runs(whole, killed, judge)
-        check_replay("whole", whole, judge)
-        check_replay("resumed", killed, judge)
+        check_replay("whole", whole, whole, judge)
+        check_replay("resumed", killed, whole, judge)
         check_proof(killed, judge)
     finally:
         if arguments.keep is None:

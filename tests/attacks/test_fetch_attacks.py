@@ -13,8 +13,18 @@ import pytest
 
 from mudroom.address import EgressPolicy, ExceptionScope, IPAddress, ParsedUrl, parse_url
 from mudroom.errors import Code, ContentRefused, EgressRefused, MudroomError, StoreFailed
-from mudroom.fetch import Fetcher, FetchOptions, FetchRequest, FileSink, Pump, RedirectRule, RedirectScope
-from mudroom.fetch.context import NullContext
+from mudroom.fetch import (
+    CookieJar,
+    Fetcher,
+    FetchOptions,
+    FetchRequest,
+    FileSink,
+    Pump,
+    RedirectRule,
+    RedirectScope,
+)
+from mudroom.fetch.context import FetchLabel, FetchObserver, NullContext
+from mudroom.fetch.events import FetchEvent, FinishedEvent
 from mudroom.fetch.hsts import Hsts, HstsEntry, MemoryHstsStore
 from mudroom.fetch.hsts_file import FileHstsStore
 from mudroom.fetch.telling import Telling, open_telling
@@ -366,3 +376,66 @@ async def test_a_pipe_in_the_place_of_what_is_written_keeps_nobody_waiting(tmp_p
         store.store("", "bank.test", entry)
     async with FileHstsStore(path, FixedClock()) as store:
         assert store.load("", "bank.test") == entry
+
+
+class Stop(BaseException):
+    """As what ends a test, or a task, is raised."""
+
+
+@pytest.mark.parametrize(
+    "error", [asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, Stop, SystemExit]
+)
+async def test_an_observer_that_raises_what_ends_tasks_ends_nobody_elses(error: type[BaseException]) -> None:
+    heard: list[FetchEvent] = []
+
+    class Host(NullContext):
+        def observer_for(self, label: FetchLabel) -> FetchObserver:
+            del label
+            return self  # type: ignore[return-value] - it is one, see below
+
+        def on_event(self, event: FetchEvent) -> None:
+            heard.append(event)
+            raise error
+
+        def on_reference_done(self, reference: str) -> None:
+            del reference
+            raise error
+
+    telling = open_telling(Host())
+    assert telling is not None
+    fetcher = build(ScriptedTransport({URL: PaperAnswer(body=b"x")}), telling)
+    for _ in range(3):
+        assert (await fetcher.submit(FetchRequest("GET", URL, reference="tab"))).body == b"x"
+    await telling.aclose()
+    assert [type(event) for event in heard].count(FinishedEvent) == 3
+
+
+async def test_a_filter_that_raises_what_ends_tasks_has_said_no() -> None:
+    class Host(NullContext):
+        def is_url_allowed(self, url: ParsedUrl) -> bool:
+            del url
+            raise asyncio.CancelledError
+
+    fetcher = build(ScriptedTransport(), open_telling(Host()))
+    with pytest.raises(EgressRefused) as caught:
+        await fetcher.submit(FetchRequest("GET", URL))
+    assert caught.value.code is Code.POLICY_VIOLATION
+
+
+def test_of_a_flood_of_cookies_in_one_answer_the_first_count() -> None:
+    jar, url = CookieJar(FixedClock(), max_per_site=1000), parse_url("https://evil.test/")
+    assert url is not None
+    jar.receive(url, "", [f"n{number}=" for number in range(15_000)])
+    assert len(jar) == 200
+    assert "n0=" in jar.cookies_for(url, "").split("; ")
+
+
+@pytest.mark.parametrize("name", ["文" * 85, "x" * 255, "é" * 127, "\udcff" * 255])
+async def test_a_name_as_long_as_names_may_be_is_written_under_a_shorter_one_first(
+    tmp_path: Path, name: str
+) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"body"
+
+    assert await FileSink(tmp_path / name).take(chunks()) == 4
+    assert names(tmp_path) == {name}

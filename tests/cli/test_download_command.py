@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -294,3 +295,17 @@ def test_continuing_to_a_pipe_writes_it_through(download: Download, folder: Path
     (folder / "null").symlink_to("/dev/null")
     assert download("-o", "null", "-C", "/one").status == 0
     assert names(folder) == ["null"]
+
+
+@pytest.mark.parametrize("more", [(), ("-C",)], ids=["anew", "continued"])
+def test_a_pipe_or_device_that_somebody_left_under_the_name_of_a_url_is_not_written_to(
+    download: Download, site: SiteServer, folder: Path, more: tuple[str, ...]
+) -> None:
+    os.mkfifo(folder / "one")
+    (folder / "two").symlink_to("/dev/null")
+    ran = download("-O", "/one", "/two", "/three", "--json", *more)
+    assert ran.status == 1
+    assert [report["code"] for report in json.loads(ran.out)] == [*["STORE_UNAVAILABLE"] * 2, None]
+    assert "two is a device or pipe here; remove it, or name it yourself with -o" in ran.err
+    assert (folder / "one").is_fifo()
+    assert (folder / "two").is_symlink()

@@ -27,9 +27,14 @@ from mudroom.testing.routes import Route
 from mudroom.testing.server import SiteServer
 from mudroom.testing.unjailed import UnjailedGuests
 
-from .conftest import crawl, crawl_once, every_kind, no_network, page, reach, replay
+from .conftest import Recorded, crawl, crawl_once, every_kind, no_network, page, reach, record, replay
 
 SMALL = (page("/", "/1", "/2", "/3"), page("/1", "/4"), page("/2"), page("/3"), page("/4"))
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return record(tmp_path_factory.mktemp("recorded"), *SMALL)
 
 
 def ends(manifest: Any) -> list[tuple[str, str]]:
@@ -209,8 +214,9 @@ async def test_a_replay_reads_its_runs_own_bytes_and_never_newer_ones(settings: 
     assert (await replay(settings, second["run_id"])).differences == ()
 
 
-async def test_a_damaged_record_is_corrupt_for_its_page_and_never_missing(settings: Settings) -> None:
-    live = await crawl_once(settings, *SMALL)
+async def test_a_damaged_record_is_corrupt_for_its_page_and_never_missing(
+    settings: Settings, live: dict[str, Any]
+) -> None:
     (segment,) = archive_of(settings).glob("*.warc.gz")
     target = live["pages"][1]["source_ref"].rpartition("record=")[2]
     index = sqlite3.connect(archive_of(settings) / "index.sqlite")
@@ -230,8 +236,7 @@ async def test_a_damaged_record_is_corrupt_for_its_page_and_never_missing(settin
     )
 
 
-async def test_a_page_whose_bytes_were_removed_is_missing(settings: Settings) -> None:
-    live = await crawl_once(settings, *SMALL)
+async def test_a_page_whose_bytes_were_removed_is_missing(settings: Settings, live: dict[str, Any]) -> None:
     for path in archive_of(settings).iterdir():
         path.unlink()
     report = await replay(settings, live["run_id"])
@@ -239,8 +244,7 @@ async def test_a_page_whose_bytes_were_removed_is_missing(settings: Settings) ->
     assert {error.code for _, error in report.unreadable} == {Code.SNAPSHOT_MISSING}
 
 
-async def test_an_edited_record_shows(settings: Settings) -> None:
-    live = await crawl_once(settings, *SMALL)
+async def test_an_edited_record_shows(settings: Settings, live: dict[str, Any]) -> None:
     path = settings.workspace / "runs" / live["run_id"] / "manifest.json"
     manifest = json.loads(path.read_text())
     manifest["pages"][2]["decision"] = "WARN"
@@ -255,13 +259,15 @@ async def refuse(settings: Settings, run_id: str) -> str:
     return caught.value.message
 
 
-async def test_what_cannot_be_replayed_is_refused_with_what_to_do(settings: Settings) -> None:
+async def test_what_cannot_be_replayed_is_refused_with_what_to_do(
+    settings: Settings, live: dict[str, Any]
+) -> None:
     some = replace(settings, archive=replace(settings.archive, keep=KeepRule.ACCEPTED))
     run_id = (await crawl_once(some, *SMALL))["run_id"]
     said = await refuse(settings, run_id)
     assert run_id in said
     assert 'archive.keep = "all"' in said
-    run_id = (await crawl_once(settings, *SMALL))["run_id"]
+    run_id = live["run_id"]
     replayed = (await replay(settings, run_id)).manifest["run_id"]
     assert f"mudroom replay {run_id}" in await refuse(settings, replayed)
     manifest = settings.workspace / "runs" / run_id / "manifest.json"
@@ -274,8 +280,8 @@ async def test_what_cannot_be_replayed_is_refused_with_what_to_do(settings: Sett
 
 async def test_another_policy_is_named_as_a_version_and_not_as_a_change_of_the_record(
     settings: Settings,
+    live: dict[str, Any],
 ) -> None:
-    live = await crawl_once(settings, *SMALL)
     other = replace(settings, screen=replace(settings.screen, max_findings=settings.screen.max_findings + 1))
     report = await replay(other, live["run_id"])
     assert list(report.versions) == ["policy"]

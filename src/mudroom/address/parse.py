@@ -38,13 +38,6 @@ _REMOVED = str.maketrans("", "", "\t\n\r")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
 _AUTHORITY_END = re.compile(r"[/\\?#]")
 _SLASHES = "/\\"
-_PLAIN = re.compile(
-    r"(https?://[a-z0-9.-]{1,253}+(?::[0-9]{1,5}+)?+)"
-    r"/[A-Za-z0-9_/-]*+(?:(?<!/)\.[A-Za-z0-9_/-]++)*+"
-    r"(?:\?[A-Za-z0-9_.=&-]*+)?+"
-)
-"""What a browser writes as it stands, if it does so with what comes before the path: no letter that is escaped, no
-segment of dots alone. Nothing is tried twice (the second plus), so a long URL costs no more than its length."""
 _SHORTEST_LEAD = len("https://")
 """No path begins before this: a host has at least one letter."""
 _KEPT_LEAD_CHARS = 300
@@ -97,9 +90,6 @@ def parse_href(untrusted_url: str, base_href: str | None = None) -> str | None:
     """
     if len(untrusted_url) > MAX_URL_CHARS:
         return None
-    plain = _PLAIN.fullmatch(untrusted_url)
-    if plain is not None and _is_normal_lead(plain[1]):
-        return untrusted_url
     if not untrusted_url.isascii():
         untrusted_url = untrusted_url.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     try:
@@ -108,15 +98,6 @@ def parse_href(untrusted_url: str, base_href: str | None = None) -> str | None:
         return ada_url.join_url(base_href, untrusted_url)
     except ValueError:
         return None
-
-
-@lru_cache(maxsize=1024)
-def _is_normal_lead(lead: str) -> bool:
-    """Whether a browser writes scheme and authority just like this. Most URLs that are met share theirs with others."""
-    try:
-        return bool(ada_url.normalize_url(f"{lead}/") == f"{lead}/")
-    except ValueError:
-        return False
 
 
 def split_href(href: str) -> ParsedUrl | None:

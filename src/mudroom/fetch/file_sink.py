@@ -27,7 +27,7 @@ __all__ = ["FileSink", "fail_to_write", "put_in_place", "read_mask"]
 _BATCH_BYTES = 512 * 1024
 """What is gathered before a thread is asked to write it, which costs about 50 microseconds."""
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_MAX_NAME_CHARS = 100
+_MAX_NAME_BYTES = 100
 _MASKING = threading.Lock()
 """The mask of a process can be read only by setting it: two threads at that would leave it as neither found it."""
 
@@ -63,8 +63,9 @@ class _Writing:
 
     def open(self) -> None:
         """Begin it in the folder of its target, since a name can only be moved within a file system."""
+        beginning = os.fsdecode(os.fsencode(self._target.name)[:_MAX_NAME_BYTES])
         self._file = tempfile.NamedTemporaryFile(  # noqa: SIM115 - closed by `move` or `discard`
-            prefix=f".{self._target.name[:_MAX_NAME_CHARS]}.",
+            prefix=f".{beginning}.",
             suffix=".part",
             dir=self._target.parent,
             delete=False,

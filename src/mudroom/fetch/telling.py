@@ -15,6 +15,7 @@ What a host raises is logged, once for each of its types, and costs no fetch; a 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 import traceback
@@ -112,7 +113,7 @@ class Telling:
 
     def post(self, call: Callable[[], None], *, source: Callable[..., object] | None = None) -> None:
         """Have a call to the host made on the thread of observers; `source` is to blame for what it raises."""
-        self._messenger.post(partial(self._ask, call, default=None, source=source))
+        self._messenger.post(partial(self._call, call, source or call))
 
     def drop(self) -> None:
         """Count what is not told."""
@@ -150,14 +151,20 @@ class Telling:
             return None
         return observer
 
-    def _ask(
-        self, question: Callable[[], Answer], *, default: Answer, source: Callable[..., object] | None = None
-    ) -> Answer:
+    def _ask(self, question: Callable[[], Answer], *, default: Answer) -> Answer:
         try:
             return question()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the host did, it must cost no fetch
-            self._tell_fault(_name(source or question), error)
+        # Whatever the host did, it must cost no fetch; on the loop Ctrl-C is a person's.
+        except (Exception, SystemExit, asyncio.CancelledError) as error:  # noqa: BLE001
+            self._tell_fault(_name(question), error)
             return default
+
+    def _call(self, call: Callable[[], None], source: Callable[..., object]) -> None:
+        """On the thread of observers, where whatever is raised is theirs and would end the thread."""
+        try:
+            call()
+        except BaseException as error:  # noqa: BLE001 - it must cost no fetch, and no other observer
+            self._tell_fault(_name(source), error)
 
     def _tell_fault(self, name: str, error: BaseException) -> None:
         """A line for each kind of observer and hook: the type of the error, not its text, which may be a page's."""
