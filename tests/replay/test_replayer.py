@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import sqlite3
 from dataclasses import replace
@@ -418,6 +419,34 @@ async def test_a_crawl_that_ended_while_it_read_robots_ends_there_in_a_replay(se
         held.set()
     assert ends(live) == [("/", "CANCELLED")]
     assert (await replay(settings, live["run_id"])).differences == ()
+
+
+@pytest.mark.parametrize(
+    ("charset", "body"),
+    [
+        ("windows-1252", b"<p>caf\xe9</p>"),
+        ("latin1", b"<p>caf\xe9</p>"),
+        ("utf-8", b"\xef\xbb\xbf<p>caf\xc3\xa9</p>"),
+        ("windows-1252", b"\xef\xbb\xbf<p>caf\xc3\xa9</p>"),
+    ],
+    ids=["declared", "another name of it", "a mark", "a mark beats what was declared"],
+)
+async def test_bytes_stay_as_they_came_and_text_is_what_they_mean(
+    settings: Settings, charset: str, body: bytes
+) -> None:
+    route = Route(path="/", content_type=f"text/html; charset={charset}", body=body)
+    live = await crawl_once(settings, route)
+    (row,) = live["pages"]
+    assert row["sha256"] == hashlib.sha256(body).hexdigest()
+    async with open_house(settings, guests=UnjailedGuests()) as house:
+        snapshot = await house.archive.get(row["source_ref"])
+    assert (snapshot.body, snapshot.envelope.charset) == (body, charset)
+    report = await replay(settings, live["run_id"])
+    assert report.differences == ()
+    for run_id in (live["run_id"], report.manifest["run_id"]):
+        text_of_page = (settings.workspace / "runs" / run_id / row["path"]).read_text(encoding="utf-8")
+        assert "café" in text_of_page
+        assert "\ufeff" not in text_of_page
 
 
 async def test_a_scored_crawl_is_replayed_with_its_function_and_refused_without(settings: Settings) -> None:
