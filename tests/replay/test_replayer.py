@@ -449,6 +449,33 @@ async def test_bytes_stay_as_they_came_and_text_is_what_they_mean(
         assert "\ufeff" not in text_of_page
 
 
+@pytest.mark.parametrize("ending", ["time", "person"])
+async def test_what_had_ended_behind_a_page_that_was_given_up_leads_nowhere_in_a_replay_either(
+    settings: Settings, ending: str
+) -> None:
+    held = asyncio.Event()
+    async with SiteServer(page("/", "/held", "/1"), page("/held", gate=held), page("/1", "/new")) as site:
+        near = reach(settings, site)
+        seconds = 1.5 if ending == "time" else 60.0
+        policy = replace(near.crawl, concurrency=2, delay_seconds=0.0, max_duration_seconds=seconds)
+        taken = asyncio.Event()
+
+        async def note(outcome: Any) -> None:
+            if outcome.facts.requested_url == site.url("/1"):
+                taken.set()
+
+        async with open_house(near, guests=UnjailedGuests()) as house:
+            work = asyncio.create_task(house.crawl(site.url("/"), policy, outlet=note))
+            await taken.wait()
+            if ending == "person":
+                work.cancel()
+            live = await work
+        held.set()
+    assert [row["outcome"] for row in live["pages"]] == ["STORED", "FAILED", "STORED"]
+    assert live["totals"]["discovered"] == 3
+    assert (await replay(settings, live["run_id"])).differences == ()
+
+
 async def test_a_scored_crawl_is_replayed_with_its_function_and_refused_without(settings: Settings) -> None:
     def score(url: str, context: object) -> bool | float:
         del context

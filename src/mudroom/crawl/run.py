@@ -322,7 +322,8 @@ class CrawlRun:
             self._tally.stop = self._tally.stop or Stop.BYTES
         if self._tally.store_failures >= _STORE_FAILURES_IN_A_ROW:
             self._end_for_store()
-        self._line.end(leave(attempt, outcome))
+        if not (isinstance(outcome, Failed) and self._order.was_given_up(outcome.code)):
+            self._line.end(leave(attempt, outcome))
 
     async def _run_aside(self, work: Coroutine[Any, Any, None]) -> Exception | None:
         """The error of work that the crawl waits for and that ends with it, or None."""
