@@ -10,6 +10,7 @@ import random
 import re
 import shutil
 import signal
+import sqlite3
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ import pytest
 from mudroom.address import AllowedOrigin
 from mudroom.assembly import open_house, open_study
 from mudroom.crawl import CrawlPolicy
+from mudroom.crawl.frontier_rows import digest_key, pack_rank
 from mudroom.errors import InvalidConfig, NotFound, StoreFailed
 from mudroom.settings import Settings, load_settings
 from mudroom.testing.routes import Route
@@ -360,11 +362,48 @@ async def test_a_damaged_frontier_is_a_typed_error_and_the_record_stays(
 
 def fold_in(path: Path) -> None:
     """Bring the log of a database into its file."""
-    import sqlite3
-
     database = sqlite3.connect(path)
     database.execute("PRAGMA journal_mode = DELETE")
     database.close()
+
+
+@pytest.mark.parametrize(
+    ("depth", "right", "initiator"),
+    [
+        (1, "*", "page"),
+        (1, "ORIGIN", "page"),
+        (1, "ORIGIN", "operator"),
+        (0, "*", "operator"),
+        (0, "ORIGIN", "page"),
+    ],
+)
+async def test_a_queue_that_somebody_wrote_to_asks_for_nothing_that_the_crawl_does_not_cover(
+    site: SiteServer,
+    settings: Settings,
+    tmp_path: Path,
+    depth: int,
+    right: str,
+    initiator: str,
+) -> None:
+    """Not even where this sitting was given the exception that the page would need."""
+    assert await sit(tmp_path / "room", site, site.url("/"), "STORED:6") is None
+    (path,) = (tmp_path / "room/private/frontier").glob("*.sqlite")
+    async with SiteServer(Route(path="/inside", body="<h1>Inside</h1>")) as inner:
+        url, scope = inner.url("/inside"), right.replace("ORIGIN", inner.origin)
+        database = sqlite3.connect(path, isolation_level=None)
+        database.execute(
+            "INSERT INTO urls (digest, rank, host, url, initiator, scope) VALUES (?, ?, ?, ?, ?, ?)",
+            (digest_key(url), pack_rank((-9.0, depth, 1, 0)), inner.origin[7:], url, initiator, scope),
+        )
+        database.close()
+        origins = {("egress", "allow_origins"): (site.origin, inner.origin)}
+        manifest = await resume(
+            load_settings({}, config=Path("/dev/null"), workspace=settings.workspace, overrides=origins)
+        )
+        assert not inner.requests
+    ends = {page["code"] for page in manifest["pages"] if page["url"] == url}
+    assert ends <= {"OUT_OF_SCOPE", "INVALID_PORT"}
+    assert ends or "SNAPSHOT_CORRUPT" in {warning["code"] for warning in manifest["warnings"]}
 
 
 async def test_a_log_cut_off_by_a_loss_of_power_goes_on_from_its_last_whole_commit(

@@ -146,6 +146,8 @@ def test_a_policy_comes_back_from_what_a_manifest_says_of_it(policy: CrawlPolicy
         ({"max_pages": "many"}, "max_pages"),
         ({"include": [3]}, "include"),
         ({"seed_header_names": ["X-Key"]}, "X-Key"),
+        ({"seed_header_names": 5}, "seed_header_names"),
+        ({"seed_header_names": [{}]}, "seed_header_names"),
         ({"is_scored": True}, "scored by a function"),
     ],
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mudroom.errors import Code, FileRefused
+from mudroom.errors import Code, FileRefused, StoreFailed
 from mudroom.model import CrawlState
 from mudroom.snapshot import SourceKind, parse_source_ref
 from mudroom.testing.guests import CRASH
@@ -202,6 +202,25 @@ async def test_what_is_no_archive_is_refused_before_there_is_a_run(desk: Desk, c
         await desk.take_in(content)
     assert caught.value.code is Code.UNSUPPORTED_CONTENT_TYPE
     assert await desk.house.corpus.list_runs() == []
+
+
+async def test_a_workspace_that_takes_no_more_ends_an_import_as_failed(desk: Desk) -> None:
+    async def refuse(*_: Any) -> Any:
+        raise StoreFailed(Code.NO_SPACE, "there is no room left")
+
+    desk.house.archive.commit = refuse  # type: ignore[method-assign]
+    archive = b"".join(response(f"{SITE}/{number}") for number in range(20))
+    manifest = await desk.take_in(archive, at_once=1)
+    assert manifest["state"] == CrawlState.FAILED
+    assert set(ends(manifest)) == {"NO_SPACE"}
+    assert len(ends(manifest)) < 10
+
+
+async def test_records_that_are_damaged_themselves_do_not_end_an_import(desk: Desk) -> None:
+    lying = (("WARC-Block-Digest", f"sha256:{'0' * 64}"),)
+    archive = b"".join(response(f"{SITE}/{number}", more=lying) for number in range(5))
+    manifest = await desk.take_in(archive + response())
+    assert (manifest["state"], ends(manifest)[-1]) == (CrawlState.COMPLETE, "STORED")
 
 
 async def test_a_cancelled_import_leaves_a_manifest(desk: Desk) -> None:

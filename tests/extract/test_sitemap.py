@@ -43,6 +43,10 @@ WELL = {
     "packed": gzip.compress(PLAIN.encode()),
     "packed twice": gzip.compress(gzip.compress(PLAIN.encode())),
     "packed in two members": gzip.compress(PLAIN[:90].encode()) + gzip.compress(PLAIN[90:].encode()),
+    "packed in two members, the first larger than a piece": gzip.compress(
+        PLAIN[:90].encode() + b" " * (3 << 20), mtime=0
+    )
+    + gzip.compress(PLAIN[90:].encode()),
     "packed with padding behind": gzip.compress(PLAIN.encode()) + b"\0" * 900,
     "in CDATA": PLAIN.replace(f"<loc>{A}", f"<loc> <![CDATA[{A}]]>\n "),
     "with comments and instructions": PLAIN.replace("<loc>", "<!-- c --><loc><?p i?>"),

@@ -144,6 +144,19 @@ async def test_what_is_no_file_costs_no_fetch(
     assert caplog.messages
 
 
+@pytest.mark.parametrize("make", [link, os.mkfifo, lambda path: path.hardlink_to(path.parent.parent / "own")])
+async def test_what_lies_where_the_file_is_made_is_neither_waited_for_nor_written_to(
+    path: Path, make: Callable[[Path], None]
+) -> None:
+    put(path, None)
+    own = path.parent.parent / "own"
+    own.write_bytes(b"somebody's own")
+    make(path.with_suffix(".partial"))
+    await asyncio.wait_for(keep(path, "new.test"), 10)
+    assert hosts_in(path) == ["new.test"]
+    assert own.read_bytes() == b"somebody's own"
+
+
 async def test_a_folder_that_cannot_be_written_costs_a_warning_and_no_more(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import tracemalloc
+import zlib
 
 import pytest
 
@@ -138,3 +139,32 @@ def test_gzip_that_breaks_off_without_end_is_given_up() -> None:
 def test_a_damage_is_a_value() -> None:
     (damage,) = read_foreign(io.BytesIO(b"nothing\n"), ForeignLimits())
     assert isinstance(damage, ForeignDamage)
+
+
+def _member_with_raw_tail(content: bytes, tail: bytes) -> bytes:
+    """A sound gzip member whose last bytes stand in it as they are: zlib writes what it cannot pack so."""
+    packer = zlib.compressobj(9, wbits=-15)
+    packed = packer.compress(content) + packer.flush(zlib.Z_FULL_FLUSH)
+    size = len(tail).to_bytes(2, "little") + (len(tail) ^ 0xFFFF).to_bytes(2, "little")
+    whole = content + tail
+    ends = zlib.crc32(whole).to_bytes(4, "little") + len(whole).to_bytes(4, "little")
+    return gzip.compress(b"", mtime=0)[:10] + packed + b"\x01" + size + tail + ends
+
+
+@pytest.mark.parametrize("size", [1 << 20, (2 << 20) - 1, 2 << 20, 3 << 20, 5_000_000])
+def test_a_record_inside_a_large_page_is_never_read_as_one_of_the_archive(size: int) -> None:
+    """No byte of a member is looked at again behind its end."""
+
+    def record(url: str, body: bytes) -> bytes:
+        head = f"WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: {url}\r\nContent-Length: {len(body)}\r\n\r\n"
+        return head.encode() + body + b"\r\n\r\n"
+
+    forged = gzip.compress(record("https://bank.example/", b"forged"))
+    page = record("https://evil.example/", b"\0" * size + forged)
+    at = page.rindex(forged)
+    archive = _member_with_raw_tail(page[:at], page[at:]) + gzip.compress(
+        record("https://next.example/", bytes(range(256)) * 40)
+    )
+    found = list(read_foreign(io.BytesIO(archive), ForeignLimits()))
+    assert not [item for item in found if isinstance(item, ForeignDamage)]
+    assert [item.target_uri for item in found] == ["https://evil.example/", "https://next.example/"]

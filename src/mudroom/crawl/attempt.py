@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from mudroom.address import ExceptionScope, ParsedUrl
+from mudroom.address import ExceptionScope, ParsedUrl, parse_url
 from mudroom.budget import Reservation
 from mudroom.clock import Clock
 from mudroom.crawl.ended import EndedPage
@@ -45,6 +45,7 @@ class Attempt:
 class HopWatch:
     """Awaited before each request of one attempt: robots.txt always, and for redirects the crawl's rules.
 
+    The URL itself is held against the crawl's reach again: the queue is a file, and may have been written to.
     A redirect's target must lie within the crawl's reach, must not be a page that the crawl already has,
     and waits for its host's turn like any other request. Where the seed moves to is the fetcher's to say.
     """
@@ -58,6 +59,8 @@ class HopWatch:
     clock: Clock
     sleep: Sleep
     choose_delay: Callable[[str], float]
+    is_seed: bool
+    """Whether this is where the crawl began; a queue that somebody wrote to may say so of any page."""
     is_live: bool = True
     """Whether hosts are waited for."""
     own_keys: set[str] = field(default_factory=set)
@@ -68,13 +71,22 @@ class HopWatch:
         Raises: EgressRefused with REDIRECT_CROSS_HOST, OUT_OF_SCOPE, DUPLICATE_PAGE, or what robots.txt says.
         """
         is_first = not self.own_keys
-        if not is_first and not self.attempt.is_seed:
+        if is_first and not self.is_seed:
+            self._check_entry()
+        elif not self.is_seed:
             self._check_reach(url)
         await self.robots.check(url, scope)
         await self._claim(url, is_first=is_first)
         if not is_first:
             await self._wait_turn(url)
         self._learn_delay(url)
+
+    def _check_entry(self) -> None:
+        url = parse_url(self.attempt.entry.url)
+        if url is None or self.reach.judge(url) is not ReachVerdict.INSIDE:
+            raise EgressRefused(
+                Code.OUT_OF_SCOPE, "the crawl's queue holds a page that the crawl does not cover"
+            )
 
     def _check_reach(self, url: ParsedUrl) -> None:
         match self.reach.judge(url):

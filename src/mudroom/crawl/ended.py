@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 
 from mudroom.address import ExceptionScope, ParsedUrl, parse_url
-from mudroom.model import Hop, Link
+from mudroom.model import Hop, Link, LinkRelation
 
 __all__ = ["EndedPage", "decode_scope", "encode_scope"]
 
@@ -61,24 +61,49 @@ class EndedPage:
     @classmethod
     def decode(cls, line: str) -> EndedPage:
         """From `encode`. Raises: ValueError, KeyError, TypeError for anything else."""
-        fields = json.loads(line)
-        base = fields["base"]
+        try:
+            fields = json.loads(line)
+        except RecursionError as fault:
+            raise ValueError("it is nested too deep") from fault
+        base, link_scope = fields["base"], decode_scope(fields["link_scope"])
+        if link_scope.is_operator:
+            raise ValueError("no page has the exceptions of who named the seed")
         return cls(
-            number=int(fields["number"]),
-            depth=int(fields["depth"]),
-            url=fields["url"],
-            retries=tuple(fields["retries"]),
-            wire_bytes=int(fields["wire_bytes"]),
-            final_url=fields["final_url"],
-            sha256=fields["sha256"],
-            links=tuple(Link(*link) for link in fields["links"]),
-            base=None if base is None else parse_url(base),
-            link_scope=decode_scope(fields["link_scope"]),
+            number=_whole(fields["number"]),
+            depth=_whole(fields["depth"]),
+            url=_text(fields["url"]),
+            retries=tuple(_text(code) for code in fields["retries"]),
+            wire_bytes=_whole(fields["wire_bytes"]),
+            final_url=_text_or_none(fields["final_url"]),
+            sha256=_text_or_none(fields["sha256"]),
+            links=tuple(
+                Link(_text(href), bool(is_nofollow), LinkRelation(relation))
+                for href, is_nofollow, relation in fields["links"]
+            ),
+            base=None if base is None else parse_url(_text(base)),
+            link_scope=link_scope,
             hops=tuple(
-                Hop(url=url, address="", status=0, protocol="", exception=exception)
+                Hop(url=_text(url), address="", status=0, protocol="", exception=_text_or_none(exception))
                 for url, exception in fields["hops"]
             ),
         )
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError("it is no number of ours")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("it is no text")
+    value.encode()  # UnicodeEncodeError is a ValueError
+    return value
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else _text(value)
 
 
 def encode_scope(scope: ExceptionScope) -> str:
@@ -87,7 +112,9 @@ def encode_scope(scope: ExceptionScope) -> str:
 
 
 def decode_scope(text: str) -> ExceptionScope:
-    """From `encode_scope`."""
+    """From `encode_scope`. Raises: TypeError for what is no text."""
+    if not isinstance(text, str):
+        raise TypeError("a scope is text")
     if text == "*":
         return ExceptionScope.operator()
     return ExceptionScope.of(*text.split()) if text else ExceptionScope.none()

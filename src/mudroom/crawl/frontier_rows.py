@@ -119,9 +119,11 @@ def from_row(row: EntryRow) -> FrontierEntry:
     """An entry as it was. Raises: ValueError, struct.error for a row that nobody wrote like this."""
     packed, host, url, key, initiator, scope, number = row
     score, depth, parent, place = _unpack_rank(packed)
-    parsed = parse_url(url)
+    parsed, granted, named_by = parse_url(url), decode_scope(scope), Initiator(initiator)
     if parsed is None:
         raise ValueError("the frontier holds what is no URL")
+    if depth and (granted.is_operator or named_by is Initiator.OPERATOR):
+        raise ValueError("a page that another led to has the rights of who named the seed")
     return FrontierEntry(
         url=url,
         key=key or url,
@@ -130,8 +132,8 @@ def from_row(row: EntryRow) -> FrontierEntry:
         depth=depth,
         parent=parent,
         place=place,
-        initiator=Initiator(initiator),
-        scope=decode_scope(scope),
+        initiator=named_by,
+        scope=granted,
         score=-score,
         number=number or 0,
     )

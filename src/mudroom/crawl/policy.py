@@ -204,6 +204,8 @@ class CrawlPolicy:
                 "the run's links are scored by a function of its program; go on with it there", is_of_run=True
             )
         named = described.pop("seed_header_names", [])
+        if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
+            raise InvalidConfig("seed_header_names is no list of names")
         hints = get_type_hints(cls)
         if sorted(named) != sorted(name for name, _ in seed_headers):
             raise InvalidConfig(

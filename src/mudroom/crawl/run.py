@@ -101,7 +101,7 @@ class CrawlRun:
         self._planner = VisitPlanner(
             parts,
             policy,
-            seed.url.origin,
+            seed.url,
             frontier=self._frontier,
             line=self._line,
             manners=self._manners,

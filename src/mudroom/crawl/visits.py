@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from mudroom.address import parse_url
+from mudroom.address import ParsedUrl, parse_url
 from mudroom.crawl.attempt import Attempt, HopWatch
 from mudroom.crawl.ended import EndedPage
 from mudroom.crawl.frontier import Frontier
+from mudroom.crawl.keys import page_key
 from mudroom.crawl.manners import HostManners
 from mudroom.crawl.policy import CrawlPolicy, CrawlScope
 from mudroom.crawl.ports import CrawlParts
@@ -30,7 +31,7 @@ class VisitPlanner:
         self,
         parts: CrawlParts,
         policy: CrawlPolicy,
-        seed_origin: str,
+        seed_url: ParsedUrl,
         *,
         frontier: Frontier,
         line: ReorderBuffer[EndedPage],
@@ -40,7 +41,8 @@ class VisitPlanner:
     ) -> None:
         self._parts = parts
         self._policy = policy
-        self._seed_origin = seed_origin
+        self._seed_origin = seed_url.origin
+        self._seed_key = page_key(seed_url)
         self._frontier = frontier
         self._line = line
         self._is_live = is_live
@@ -91,13 +93,17 @@ class VisitPlanner:
             clock=self._parts.clock,
             sleep=self._parts.sleep,
             choose_delay=self.choose_delay,
+            is_seed=self._is_seed(attempt),
             is_live=self._is_live,
         )
+
+    def _is_seed(self, attempt: Attempt) -> bool:
+        return attempt.is_seed and attempt.entry.key == self._seed_key
 
     def _choose_redirects(self, attempt: Attempt) -> RedirectScope:
         """How far a redirect may lead: the seed's within its site, any other's within the scope."""
         if self._policy.scope is CrawlScope.HOST and not self._policy.same_host:
             return RedirectScope.ANY
-        if attempt.is_seed or self._policy.scope is CrawlScope.DOMAIN:
+        if self._is_seed(attempt) or self._policy.scope is CrawlScope.DOMAIN:
             return RedirectScope.SAME_SITE
         return RedirectScope.SAME_HOST

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from mudroom.corpus import CorpusStore, RunWarning, RunWriter
-from mudroom.errors import FileRefused, MudroomError
+from mudroom.errors import FileRefused, MudroomError, Reason
 from mudroom.exchange.incoming import Original, holds_page, judge_record, list_names, list_wanted
 from mudroom.exchange.opening import open_archive
-from mudroom.intake import IMPORTED_OPTION, Intake, Outcome, RecordRequest
+from mudroom.intake import IMPORTED_OPTION, Failed, Intake, Outcome, RecordRequest
 from mudroom.model import CrawlState, RunKind, WarningCode
 from mudroom.snapshot import SnapshotStore, parse_source_ref
 from mudroom.warc import ForeignDamage, ForeignLimits, ForeignRecord, read_foreign
@@ -95,12 +95,17 @@ class _Import:
         self._tasks: set[asyncio.Task[None]] = set()
         self._refusal: FileRefused | None = None
         self._pages = 0
+        self._store_failures = 0
+        """Pages in a row, up to the last one, that could not be written."""
 
     async def take_all(self, first: _Item | None, records: Iterator[_Item]) -> CrawlState:
-        """How the run ends: COMPLETE, or LIMIT_REACHED where the archive was not read to its end."""
+        """How the run ends: COMPLETE, or LIMIT_REACHED where the archive was not read to its end.
+
+        FAILED where nothing of it could be read, or the workspace took no more pages.
+        """
         item = first
         try:
-            while item is not None and self._pages < self._limits.max_pages:
+            while item is not None and self._pages < self._limits.max_pages and not self._is_stuck:
                 await self._take(item)
                 item = await _read_next(records)
         except FileRefused as refusal:
@@ -114,10 +119,14 @@ class _Import:
                 await asyncio.gather(*self._tasks, return_exceptions=True)
         for task in self._tasks:
             task.result()
-        if self._refusal is not None and not self._pages:
+        if self._is_stuck or (self._refusal is not None and not self._pages):
             return CrawlState.FAILED
         is_cut = item is not None or self._damages["LIMIT"] > 0
         return CrawlState.LIMIT_REACHED if is_cut else CrawlState.COMPLETE
+
+    @property
+    def _is_stuck(self) -> bool:
+        return self._store_failures >= _STORE_FAILURES_IN_A_ROW
 
     async def _take(self, item: _Item) -> None:
         if isinstance(item, ForeignDamage):
@@ -139,6 +148,9 @@ class _Import:
 
     async def _take_in(self, request: RecordRequest, names: tuple[str, ...]) -> None:
         outcome: Outcome = await self._intake.take_record(request, self._run)
+        if request.refusal is None:
+            is_unwritten = isinstance(outcome, Failed) and outcome.reason is Reason.STORE
+            self._store_failures = self._store_failures + 1 if is_unwritten else 0
         if outcome.facts.source_ref is None or request.refusal is not None:
             return
         for name in names:
@@ -181,6 +193,8 @@ class _Import:
         return told
 
 
+_STORE_FAILURES_IN_A_ROW = 3
+"""After which no more is taken in, as in a crawl."""
 _TYPES = frozenset({"warcinfo", "request", "metadata", "conversion", "continuation", "response", "resource"})
 
 

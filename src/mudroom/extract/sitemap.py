@@ -112,7 +112,8 @@ def _gunzip(packed: bytes, max_bytes: int, faults: set[SitemapFault]) -> bytes:
             except zlib.error:
                 faults.add(SitemapFault.GZIP)
                 return bytes(out) + _salvage(before, piece)
-            place += len(piece) - len(member.unconsumed_tail) - len(member.unused_data)
+            # At the end of a member zlib may count what is left over in both.
+            place += len(piece) - len(member.unused_data if member.eof else member.unconsumed_tail)
             if len(out) > max_bytes:
                 faults.add(SitemapFault.BYTES)
                 return bytes(out[:max_bytes])

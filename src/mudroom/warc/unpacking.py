@@ -117,7 +117,9 @@ class UnpackedStream:
             self.breaks += 1
             self._seek_member(self._at + 1)
             return b""
-        self._at += len(given) - len(self._member.unconsumed_tail) - len(self._member.unused_data)
+        # At the end of a member zlib may count what is left over in both.
+        left = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+        self._at += len(given) - len(left)
         return piece
 
     def _begin_member(self) -> None:
