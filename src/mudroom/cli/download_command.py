@@ -100,9 +100,10 @@ def command(  # noqa: PLR0913 - one parameter an option
     mudroom download -O -C -i urls.txt                   (again, until all have come)
 
     A file appears under its name only when it is whole, and replaces one that exists;
-    devices and pipes that -o names are written through. Nothing is written to a terminal. With -C what
-    has come of a file that breaks off stays beside it (.NAME.part and .NAME.part.json),
-    and the next -C goes on with it where the server shows that it is still the same.
+    devices and pipes that -o names are written through. Nothing is written to a terminal.
+    With -C what has come of a file that breaks off stays beside it (.NAME.part and
+    .NAME.part.json), and the next -C goes on with it where the server shows that it is
+    still the same.
 
     Exit status: 0 all came, 1 one or more did not, 3 one or more were refused.
     """
