@@ -46,8 +46,9 @@ docs: $(STAMP) ## Check links, examples and generated pages of the documentation
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python -m pytest -q tests/test_docs.py
 
-soak: $(STAMP) ## Run the long rounds
+soak: $(STAMP) ## Run the long rounds, and crawl Debian's manual of PostgreSQL with two kills (apt-get needed)
 	$(BIN)/python -m pytest -m soak $(ARGS)
+	$(BIN)/python benchmarks/killed_crawl.py
 
 check: lint test-all docs ## What continuous integration runs
 

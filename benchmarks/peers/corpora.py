@@ -19,6 +19,9 @@ class Corpus:
 
 
 PYTHON = Corpus(package="python3.11-doc", folder="usr/share/doc/python3.11/html", seed="/index.html")
+POSTGRESQL = Corpus(
+    package="postgresql-doc-15", folder="usr/share/doc/postgresql-doc-15/html", seed="/index.html"
+)
 
 
 def prepare_corpus(corpus: Corpus) -> Path:

@@ -8,16 +8,18 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import sqlite3
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mudroom.address import AllowedOrigin
 from mudroom.assembly import open_house, open_study
 from mudroom.crawl import CrawlPolicy
 from mudroom.crawl.frontier_rows import digest_key, pack_rank
@@ -99,37 +101,121 @@ def facts(manifest: dict[str, Any], origin: str) -> Any:
     return json.loads(text)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """What a crawl of the site found that was left alone."""
+
+    facts: Any
+    seen: frozenset[str]
+
+
+async def crawl_whole(folder: Path) -> Whole:
+    async with SiteServer(*make_site()) as site:
+        manifest = await sit(folder / "whole", site, site.url("/"))
+        assert manifest["state"] == "COMPLETE"
+        assert manifest["totals"]["attempted"] > 50
+        seen = frozenset(request.path for request in site.requests)
+        return Whole(facts=facts(manifest, site.origin), seen=seen)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    return asyncio.run(crawl_whole(tmp_path_factory.mktemp("alone")))
+
+
 MOMENTS = [
     ("DISCOVERED:1", "FETCHING:9"),
     ("STORED:1", "STORED:8"),
-    ("FETCHING:14", "EXTRACTING:11"),
     ("SCANNING:20", "FAILED:2"),
-    ("FAILED:1", "DISCOVERED:12"),
 ]
 
 
 @pytest.mark.parametrize("moments", MOMENTS, ids="-".join)
 async def test_a_crawl_killed_twice_and_gone_on_with_equals_one_that_was_left_alone(
-    site: SiteServer, settings: Settings, tmp_path: Path, moments: tuple[str, str]
+    site: SiteServer, settings: Settings, whole: Whole, moments: tuple[str, str]
 ) -> None:
-    whole = await sit(tmp_path / "whole", site, site.url("/"))
-    assert whole["state"] == "COMPLETE"
-    assert whole["totals"]["attempted"] > 50
-    seen = {request.path for request in site.requests}
-    workspace = tmp_path / "killed"
+    await kill_twice(site, settings, whole, moments)
+
+
+async def kill_twice(site: SiteServer, settings: Settings, whole: Whole, moments: tuple[str, str]) -> None:
+    """A crawl that dies at two moments, gone on with each time, is the whole one, and replays so."""
+    workspace = settings.workspace
     assert await sit(workspace, site, site.url("/"), moments[0]) is None
     (run_id,) = [path.name for path in (workspace / "runs").iterdir()]
     assert await sit(workspace, site, run_id, moments[1]) is None
     manifest = await sit(workspace, site, "@last")
     assert manifest["run_id"] == run_id
-    assert facts(manifest, site.origin) == facts(whole, site.origin)
-    assert {request.path for request in site.requests} == seen
+    assert facts(manifest, site.origin) == whole.facts
+    assert {request.path for request in site.requests} == whole.seen
     assert list((workspace / "private/frontier").iterdir()) == []
     assert list((workspace / "private/state/runs").iterdir()) == []
-    async with open_study(replace(settings, workspace=workspace), guests=UnjailedGuests()) as study:
-        assert (await study.replayer.replay(run_id)).differences == ()
+    await check_replay(settings, run_id)
     for page in manifest["pages"]:
         assert (workspace / "runs" / run_id / "metadata" / f"{page['n']:06d}.json").is_file()
+
+
+def govern(site: SiteServer, maps: list[str]) -> list[Route]:
+    """A site whose robots.txt and sitemaps cost bytes; its first sitemap is what `maps` says each time."""
+
+    def first(_: Any) -> Route:
+        return Route(path="/b.txt", content_type="text/plain", body=maps.pop(0) if len(maps) > 1 else maps[0])
+
+    rules = f"User-agent: *\nDisallow: /7\nSitemap: {site.url('/b.txt')}\nSitemap: {site.url('/c.txt')}\n"
+    links = "".join(f'<a href="/{number}">on</a>' for number in range(1, 30))
+    return [
+        Route(path="/robots.txt", content_type="text/plain", body=rules),
+        Route(path="/b.txt", answer=first),
+        Route(path="/", body=f"<title>seed</title><p>Where it begins.</p>{links}"),
+        *(Route(path=f"/{n}", body=f"<title>{n}</title><p>Page {n}.</p>") for n in range(1, 40)),
+    ]
+
+
+async def check_replay(settings: Settings, run_id: str) -> None:
+    async with open_study(settings, guests=UnjailedGuests()) as study:
+        report = await study.replayer.replay(run_id)
+    assert report.differences == ()
+
+
+@pytest.mark.parametrize("moments", [("STORED:3", "STORED:9"), ("FETCHING:2", "FAILED:1")], ids="-".join)
+async def test_what_each_sitting_asked_for_beside_pages_is_paid_for_in_a_replay_too(
+    settings: Settings, tmp_path: Path, moments: tuple[str, str]
+) -> None:
+    async with SiteServer() as site:
+        site.add(*govern(site, [f"{site.url('/35')}\n"]))
+        workspace = tmp_path / "room"
+        assert await sit(workspace, site, site.url("/"), moments[0]) is None
+        assert await sit(workspace, site, "@last", moments[1]) is None
+        manifest = await sit(workspace, site, "@last")
+        assert site.hit_count("/robots.txt") == 3
+    assert manifest["state"] == "COMPLETE"
+    assert [page["code"] for page in manifest["pages"]].count("ROBOTS_DENIED") == 1
+    await check_replay(settings, manifest["run_id"])
+
+
+async def test_a_sitemap_that_two_sittings_asked_for_is_replayed_as_the_last_one_had_it(
+    settings: Settings,
+) -> None:
+    async with SiteServer() as site:
+        gate = asyncio.Event()
+        maps = [f"{site.url('/30')}\n", f"{site.url('/35')}\n"]
+        site.add(*govern(site, maps), Route(path="/c.txt", content_type="text/plain", body="", gate=gate))
+        policy = CrawlPolicy(max_pages=200, delay_seconds=0)
+        reached = replace(
+            settings, egress=replace(settings.egress, allow_origins=(AllowedOrigin.parse(site.origin),))
+        )
+        async with open_house(reached, guests=UnjailedGuests()) as house:
+            crawl = asyncio.create_task(house.crawl(site.url("/"), policy))
+            await site.wait_for_requests(1, "/c.txt")
+            crawl.cancel()
+            stopped = await crawl
+            assert stopped["state"] == "CANCELLED"
+            gate.set()
+            manifest = await house.resume(stopped["run_id"])
+        assert site.hit_count("/b.txt") == 2
+    named = {page["url"].rpartition("/")[2] for page in manifest["pages"]}
+    assert "35" in named
+    assert "30" not in named
+    await check_replay(settings, manifest["run_id"])
 
 
 async def test_a_finished_page_is_never_asked_for_again(site: SiteServer, tmp_path: Path) -> None:
@@ -158,9 +244,8 @@ async def resume(settings: Settings, run: str = "@last", **more: Any) -> dict[st
 
 
 async def test_a_crawl_that_a_person_stopped_goes_on_and_tries_again_what_was_given_up(
-    site: SiteServer, settings: Settings, tmp_path: Path
+    site: SiteServer, settings: Settings, whole: Whole
 ) -> None:
-    whole = await sit(tmp_path / "whole", site, site.url("/"))
     gate = asyncio.Event()
     late = next(route for route in make_site() if route.path == "/3")
     site.add(replace(late, gate=gate))
@@ -175,8 +260,8 @@ async def test_a_crawl_that_a_person_stopped_goes_on_and_tries_again_what_was_gi
     assert [page["code"] for page in stopped["pages"]].count("CANCELLED") >= 1
     gate.set()
     manifest = await resume(settings)
-    assert facts(manifest, site.origin)["pages"] == facts(whole, site.origin)["pages"]
-    assert facts(manifest, site.origin)["warnings"] == facts(whole, site.origin)["warnings"]
+    assert facts(manifest, site.origin)["pages"] == whole.facts["pages"]
+    assert facts(manifest, site.origin)["warnings"] == whole.facts["warnings"]
     assert manifest["run_id"] == stopped["run_id"]
 
 
@@ -231,11 +316,24 @@ async def test_headers_stand_in_no_record_and_are_given_again(site: SiteServer, 
         assert not path.is_file() or b"s3cret" not in path.read_bytes()
 
 
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace in which a crawl was killed behind twenty-five pages; to be copied, not changed."""
+    workspace = tmp_path_factory.mktemp("killed") / "room"
+
+    async def die() -> None:
+        async with SiteServer(*make_site()) as site:
+            assert await sit(workspace, site, site.url("/"), "STORED:25") is None
+
+    asyncio.run(die())
+    return workspace
+
+
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "gone", "link", "text"])
 async def test_a_damaged_frontier_is_a_typed_error_and_the_record_stays(
-    site: SiteServer, settings: Settings, tmp_path: Path, damage: str
+    killed: Path, settings: Settings, tmp_path: Path, damage: str
 ) -> None:
-    assert await sit(tmp_path / "room", site, site.url("/"), "STORED:25") is None
+    shutil.copytree(killed, settings.workspace)
     (path,) = (tmp_path / "room/private/frontier").glob("*.sqlite")
     fold_in(path)
     content = path.read_bytes()

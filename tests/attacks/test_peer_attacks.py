@@ -161,3 +161,21 @@ async def test_a_redirect_takes_no_key_to_another_port_and_no_token_to_another_h
         assert not {"X-Api-Key", "Authorization", "Cookie"} & last.keys()
         assert last["Accept"] == "text/plain"
         assert paper.dials[-1].addresses == (ip_address("93.184.215.14"),)
+
+
+@pytest.mark.parametrize("is_shared", [False, True], ids=["fetch", "submit"])
+async def test_a_body_in_crumbs_costs_no_more_memory_than_its_bytes(
+    transport: CurlTransport, peak_growth: Callable[[], int], *, is_shared: bool
+) -> None:
+    """A chunk of two bytes takes seven on the wire, and would take sixty where each is kept by itself."""
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    crumbs = b"2\r\nxy\r\n" * 10_000
+    async with SiteServer(Route(path="/", raw=(head, *(crumbs,) * 100, b"0\r\n\r\n"))) as site:
+        policy = EgressPolicy(ports=frozenset({site.port}), allow_networks=(ip_network("127.0.0.0/8"),))
+        resolver = ScriptedResolver({"site.test": "127.0.0.1"})
+        fetcher = Fetcher(transport, resolver, policy, FetchOptions(), FixedClock())
+        url = f"http://site.test:{site.port}/"
+        request = FetchRequest("GET", url, initiator_scope=ExceptionScope.operator())
+        body = (await (fetcher.submit if is_shared else fetcher.fetch)(request)).body
+    assert body == b"xy" * 1_000_000
+    assert peak_growth() < MAX_GROWTH_BYTES

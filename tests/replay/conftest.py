@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +66,14 @@ def no_network() -> Iterator[None]:
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("MUDROOM_TESTING", "1")
-    loaded = load_settings({}, config=Path("/dev/null"), workspace=tmp_path / "workspace")
+    return load_for_tests(tmp_path, monkeypatch)
+
+
+def load_for_tests(folder: Path, patch: pytest.MonkeyPatch) -> Settings:
+    """Settings for a workspace in a folder, which is the home as well."""
+    patch.setenv("HOME", str(folder))
+    patch.setenv("MUDROOM_TESTING", "1")
+    loaded = load_settings({}, config=Path("/dev/null"), workspace=folder / "workspace")
     return replace(loaded, fetch=replace(loaded.fetch, idle_timeout_seconds=0.3, max_decoded_bytes=200_000))
 
 
@@ -134,6 +142,33 @@ async def crawl_once(settings: Settings, *routes: Route, **options: Any) -> dict
         return await crawl(settings, site, **options)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A crawl that was made once, for tests that each take a copy of what lies there."""
+
+    workspace: Path
+    manifest: dict[str, Any]
+
+    def copy_to(self, settings: Settings) -> dict[str, Any]:
+        """The manifest, with everything of the run in the workspace of these settings."""
+        shutil.copytree(self.workspace, settings.workspace)
+        return deepcopy(self.manifest)
+
+
+def record(folder: Path, *routes: Route, **options: Any) -> Recorded:
+    """A crawl of a site under the settings that tests have, in a folder of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        settings = load_for_tests(folder, patch)
+        manifest = asyncio.run(crawl_once(settings, *routes, **options))
+    return Recorded(workspace=settings.workspace, manifest=manifest)
+
+
+@pytest.fixture
+def live(recorded: Recorded, settings: Settings) -> dict[str, Any]:
+    """The manifest of the crawl that the module has recorded; what lies there is this test's own."""
+    return recorded.copy_to(settings)
+
+
 async def replay(settings: Settings, run_id: str) -> ReplayReport:
     """A replay under which no socket is left."""
     with no_network():
@@ -141,4 +176,15 @@ async def replay(settings: Settings, run_id: str) -> ReplayReport:
             return await study.replayer.replay(run_id)
 
 
-__all__ = ["ATTACK", "CrawlPolicy", "crawl", "crawl_once", "every_kind", "no_network", "page", "replay"]
+__all__ = [
+    "ATTACK",
+    "CrawlPolicy",
+    "Recorded",
+    "crawl",
+    "crawl_once",
+    "every_kind",
+    "no_network",
+    "page",
+    "record",
+    "replay",
+]

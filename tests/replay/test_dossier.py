@@ -15,7 +15,7 @@ from mudroom.testing.answers import redirect, text
 from mudroom.testing.server import SiteServer
 from mudroom.testing.unjailed import UnjailedGuests
 
-from .conftest import ATTACK, crawl, crawl_once, no_network, page
+from .conftest import ATTACK, Recorded, crawl, no_network, page, record
 from .test_verifier import break_record, open_one
 
 WORDS = "Words that nobody but a reader may see."
@@ -27,6 +27,11 @@ SITE = (
     redirect("/moved", "/3"),
     page("/3"),
 )
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return record(tmp_path_factory.mktemp("recorded"), *SITE)
 
 
 async def describe(settings: Settings, name: str) -> dict[str, Any]:
@@ -42,8 +47,9 @@ async def code_of(settings: Settings, name: str) -> Code:
     return caught.value.code
 
 
-async def test_a_run_is_told_with_what_it_asked_for_and_found(settings: Settings) -> None:
-    live = await crawl_once(settings, *SITE)
+async def test_a_run_is_told_with_what_it_asked_for_and_found(
+    settings: Settings, live: dict[str, Any]
+) -> None:
     for name in ("@last", live["run_id"], live["run_id"][:20]):
         told = await describe(settings, name)
         assert (told["kind"], told["run"]["run_id"], told["run"]["totals"]) == (
@@ -88,8 +94,7 @@ async def test_a_run_of_one_page_is_told_as_its_page(settings: Settings) -> None
     assert told["page"]["source_ref"] == outcome.facts.source_ref
 
 
-async def test_a_reference_and_a_url_lead_to_the_same(settings: Settings) -> None:
-    live = await crawl_once(settings, *SITE)
+async def test_a_reference_and_a_url_lead_to_the_same(settings: Settings, live: dict[str, Any]) -> None:
     source_ref, url = live["pages"][1]["source_ref"], live["pages"][1]["url"]
     ref = await describe(settings, source_ref)
     assert (ref["archive"]["state"], ref["archive"]["status"]) == ("found", 200)
@@ -101,8 +106,7 @@ async def test_a_reference_and_a_url_lead_to_the_same(settings: Settings) -> Non
     assert [source["kind"] for source in robots["sources"]] == ["robots"]
 
 
-async def test_a_damaged_record_is_told_and_never_missing(settings: Settings) -> None:
-    live = await crawl_once(settings, *SITE)
+async def test_a_damaged_record_is_told_and_never_missing(settings: Settings, live: dict[str, Any]) -> None:
     source_ref = live["pages"][1]["source_ref"]
     break_record(settings, source_ref)
     told = await describe(settings, source_ref)
@@ -110,8 +114,7 @@ async def test_a_damaged_record_is_told_and_never_missing(settings: Settings) ->
     assert [each["code"] for each in told["history"]] == ["SNAPSHOT_CORRUPT"]
 
 
-async def test_what_is_not_there_is_not_found(settings: Settings) -> None:
-    live = await crawl_once(settings, *SITE)
+async def test_what_is_not_there_is_not_found(settings: Settings, live: dict[str, Any]) -> None:
     source_ref = live["pages"][1]["source_ref"]
     assert await code_of(settings, "crawl_7") is Code.RUN_NOT_FOUND
     assert await code_of(settings, "@last/99") is Code.RUN_NOT_FOUND

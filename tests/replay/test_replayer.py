@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import sqlite3
 from dataclasses import replace
@@ -27,9 +28,14 @@ from mudroom.testing.routes import Route
 from mudroom.testing.server import SiteServer
 from mudroom.testing.unjailed import UnjailedGuests
 
-from .conftest import crawl, crawl_once, every_kind, no_network, page, reach, replay
+from .conftest import Recorded, crawl, crawl_once, every_kind, no_network, page, reach, record, replay
 
 SMALL = (page("/", "/1", "/2", "/3"), page("/1", "/4"), page("/2"), page("/3"), page("/4"))
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return record(tmp_path_factory.mktemp("recorded"), *SMALL)
 
 
 def ends(manifest: Any) -> list[tuple[str, str]]:
@@ -209,8 +215,9 @@ async def test_a_replay_reads_its_runs_own_bytes_and_never_newer_ones(settings: 
     assert (await replay(settings, second["run_id"])).differences == ()
 
 
-async def test_a_damaged_record_is_corrupt_for_its_page_and_never_missing(settings: Settings) -> None:
-    live = await crawl_once(settings, *SMALL)
+async def test_a_damaged_record_is_corrupt_for_its_page_and_never_missing(
+    settings: Settings, live: dict[str, Any]
+) -> None:
     (segment,) = archive_of(settings).glob("*.warc.gz")
     target = live["pages"][1]["source_ref"].rpartition("record=")[2]
     index = sqlite3.connect(archive_of(settings) / "index.sqlite")
@@ -230,8 +237,7 @@ async def test_a_damaged_record_is_corrupt_for_its_page_and_never_missing(settin
     )
 
 
-async def test_a_page_whose_bytes_were_removed_is_missing(settings: Settings) -> None:
-    live = await crawl_once(settings, *SMALL)
+async def test_a_page_whose_bytes_were_removed_is_missing(settings: Settings, live: dict[str, Any]) -> None:
     for path in archive_of(settings).iterdir():
         path.unlink()
     report = await replay(settings, live["run_id"])
@@ -239,8 +245,7 @@ async def test_a_page_whose_bytes_were_removed_is_missing(settings: Settings) ->
     assert {error.code for _, error in report.unreadable} == {Code.SNAPSHOT_MISSING}
 
 
-async def test_an_edited_record_shows(settings: Settings) -> None:
-    live = await crawl_once(settings, *SMALL)
+async def test_an_edited_record_shows(settings: Settings, live: dict[str, Any]) -> None:
     path = settings.workspace / "runs" / live["run_id"] / "manifest.json"
     manifest = json.loads(path.read_text())
     manifest["pages"][2]["decision"] = "WARN"
@@ -255,13 +260,15 @@ async def refuse(settings: Settings, run_id: str) -> str:
     return caught.value.message
 
 
-async def test_what_cannot_be_replayed_is_refused_with_what_to_do(settings: Settings) -> None:
+async def test_what_cannot_be_replayed_is_refused_with_what_to_do(
+    settings: Settings, live: dict[str, Any]
+) -> None:
     some = replace(settings, archive=replace(settings.archive, keep=KeepRule.ACCEPTED))
     run_id = (await crawl_once(some, *SMALL))["run_id"]
     said = await refuse(settings, run_id)
     assert run_id in said
     assert 'archive.keep = "all"' in said
-    run_id = (await crawl_once(settings, *SMALL))["run_id"]
+    run_id = live["run_id"]
     replayed = (await replay(settings, run_id)).manifest["run_id"]
     assert f"mudroom replay {run_id}" in await refuse(settings, replayed)
     manifest = settings.workspace / "runs" / run_id / "manifest.json"
@@ -274,8 +281,8 @@ async def test_what_cannot_be_replayed_is_refused_with_what_to_do(settings: Sett
 
 async def test_another_policy_is_named_as_a_version_and_not_as_a_change_of_the_record(
     settings: Settings,
+    live: dict[str, Any],
 ) -> None:
-    live = await crawl_once(settings, *SMALL)
     other = replace(settings, screen=replace(settings.screen, max_findings=settings.screen.max_findings + 1))
     report = await replay(other, live["run_id"])
     assert list(report.versions) == ["policy"]
@@ -314,6 +321,159 @@ async def test_a_crawl_that_went_on_after_it_was_cancelled_is_replayed_as_one(se
     assert (cut["state"], live["state"], live["run_id"]) == ("CANCELLED", "COMPLETE", cut["run_id"])
     report = await replay(settings, live["run_id"])
     assert report.differences == ()
+
+
+async def crawl_in_two_sittings(settings: Settings, site: SiteServer) -> dict[str, Any]:
+    """The manifest of a crawl that was stopped while it waited for /held, and went on."""
+    held = asyncio.Event()
+    site.add(page("/held", gate=held))
+    near = reach(settings, site)
+    policy = replace(near.crawl, concurrency=1, retries=0)
+    async with open_house(near, guests=UnjailedGuests()) as house:
+        work = asyncio.create_task(house.crawl(site.url("/"), policy))
+        await site.wait_for_requests(1, "/held")
+        work.cancel()
+        cut = await work
+    held.set()
+    async with open_house(near, guests=UnjailedGuests()) as house:
+        return await house.resume(cut["run_id"])
+
+
+STRICT, LOOSE = "User-agent: *\nDisallow: /1\nDisallow: /3\n", "User-agent: *\nAllow: /\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "refused"),
+    [(STRICT, LOOSE, ["/1"]), (LOOSE, STRICT, ["/3"]), (STRICT, STRICT, ["/1", "/3"])],
+    ids=["relaxed", "tightened", "unchanged"],
+)
+async def test_what_robots_said_in_each_sitting_is_replayed_though_it_changed(
+    settings: Settings, first: str, second: str, refused: list[str]
+) -> None:
+    """/1 was decided in the first sitting, /3 in the second."""
+    rules = replace(text("/robots.txt", first), then=(text("/robots.txt", second),))
+    routes = (rules, page("/", "/1", "/2", "/held", "/3"), page("/1"), page("/2"), page("/3"))
+    async with SiteServer(*routes) as site:
+        live = await crawl_in_two_sittings(settings, site)
+        assert site.hit_count("/robots.txt") == 2
+    assert [path for path, end in ends(live) if end == "ROBOTS_DENIED"] == refused
+    assert (await replay(settings, live["run_id"])).differences == ()
+
+
+async def test_what_robots_were_warned_of_in_an_earlier_sitting_stays_in_the_record(
+    settings: Settings,
+) -> None:
+    settings = replace(settings, fetch=replace(settings.fetch, max_decoded_bytes=1_000_000))
+    long = text("/robots.txt", LOOSE + "# more to come\n" * 40_000)
+    rules = replace(long, then=(text("/robots.txt", LOOSE),))
+    async with SiteServer(rules, page("/", "/1", "/held", "/2"), page("/1"), page("/2")) as site:
+        live = await crawl_in_two_sittings(settings, site)
+    assert [each["code"] for each in live["warnings"]].count("ROBOTS_TRUNCATED") == 1
+    assert (await replay(settings, live["run_id"])).differences == ()
+
+
+MAPS = text(
+    "/robots.txt", "Sitemap: /a.txt\nSitemap: https://elsewhere.example/\nSitemap: /b.txt\nSitemap: /c.txt\n"
+)
+
+
+async def test_a_crawl_whose_bytes_ended_with_its_seed_looks_for_no_sitemaps_in_a_replay(
+    settings: Settings,
+) -> None:
+    routes = (MAPS, page("/", "/1", words="many " * 200), text("/a.txt", ""))
+    live = await crawl_once(settings, *routes, max_total_bytes=400)
+    assert [each["code"] for each in live["warnings"]] == ["BYTE_LIMIT", "NOTHING_STORED"]
+    assert (await replay(settings, live["run_id"])).differences == ()
+
+
+@pytest.mark.parametrize("ending", ["time", "person"])
+async def test_a_crawl_that_ended_among_its_sitemaps_ends_there_in_a_replay(
+    settings: Settings, ending: str
+) -> None:
+    held = asyncio.Event()
+    async with SiteServer(MAPS, page("/", "/1"), replace(text("/b.txt", ""), gate=held)) as site:
+        site.add(text("/a.txt", f"{site.url('/2')}\n"))
+        seconds = 1.5 if ending == "time" else 60.0
+        near = reach(settings, site)
+        policy = replace(near.crawl, max_duration_seconds=seconds, delay_seconds=0.0, retries=0)
+        async with open_house(near, guests=UnjailedGuests()) as house:
+            work = asyncio.create_task(house.crawl(site.url("/"), policy))
+            await site.wait_for_requests(1, "/b.txt")
+            if ending == "person":
+                work.cancel()
+            live = await work
+        held.set()
+    assert (len(live["pages"]), live["state"]) == (1, "LIMIT_REACHED" if ending == "time" else "CANCELLED")
+    assert (await replay(settings, live["run_id"])).differences == ()
+
+
+async def test_a_crawl_that_ended_while_it_read_robots_ends_there_in_a_replay(settings: Settings) -> None:
+    held = asyncio.Event()
+    async with SiteServer(replace(MAPS, gate=held), page("/", "/1")) as site:
+        near = reach(settings, site)
+        async with open_house(near, guests=UnjailedGuests()) as house:
+            work = asyncio.create_task(house.crawl(site.url("/"), near.crawl))
+            await site.wait_for_requests(1, "/robots.txt")
+            work.cancel()
+            live = await work
+        held.set()
+    assert ends(live) == [("/", "CANCELLED")]
+    assert (await replay(settings, live["run_id"])).differences == ()
+
+
+@pytest.mark.parametrize(
+    ("charset", "body"),
+    [
+        ("windows-1252", b"<p>caf\xe9</p>"),
+        ("latin1", b"<p>caf\xe9</p>"),
+        ("utf-8", b"\xef\xbb\xbf<p>caf\xc3\xa9</p>"),
+        ("windows-1252", b"\xef\xbb\xbf<p>caf\xc3\xa9</p>"),
+    ],
+    ids=["declared", "another name of it", "a mark", "a mark beats what was declared"],
+)
+async def test_bytes_stay_as_they_came_and_text_is_what_they_mean(
+    settings: Settings, charset: str, body: bytes
+) -> None:
+    route = Route(path="/", content_type=f"text/html; charset={charset}", body=body)
+    live = await crawl_once(settings, route)
+    (row,) = live["pages"]
+    assert row["sha256"] == hashlib.sha256(body).hexdigest()
+    async with open_house(settings, guests=UnjailedGuests()) as house:
+        snapshot = await house.archive.get(row["source_ref"])
+    assert (snapshot.body, snapshot.envelope.charset) == (body, charset)
+    report = await replay(settings, live["run_id"])
+    assert report.differences == ()
+    for run_id in (live["run_id"], report.manifest["run_id"]):
+        text_of_page = (settings.workspace / "runs" / run_id / row["path"]).read_text(encoding="utf-8")
+        assert "café" in text_of_page
+        assert "\ufeff" not in text_of_page
+
+
+@pytest.mark.parametrize("ending", ["time", "person"])
+async def test_what_had_ended_behind_a_page_that_was_given_up_leads_nowhere_in_a_replay_either(
+    settings: Settings, ending: str
+) -> None:
+    held = asyncio.Event()
+    async with SiteServer(page("/", "/held", "/1"), page("/held", gate=held), page("/1", "/new")) as site:
+        near = reach(settings, site)
+        seconds = 1.5 if ending == "time" else 60.0
+        policy = replace(near.crawl, concurrency=2, delay_seconds=0.0, max_duration_seconds=seconds)
+        taken = asyncio.Event()
+
+        async def note(outcome: Any) -> None:
+            if outcome.facts.requested_url == site.url("/1"):
+                taken.set()
+
+        async with open_house(near, guests=UnjailedGuests()) as house:
+            work = asyncio.create_task(house.crawl(site.url("/"), policy, outlet=note))
+            await taken.wait()
+            if ending == "person":
+                work.cancel()
+            live = await work
+        held.set()
+    assert [row["outcome"] for row in live["pages"]] == ["STORED", "FAILED", "STORED"]
+    assert live["totals"]["discovered"] == 3
+    assert (await replay(settings, live["run_id"])).differences == ()
 
 
 async def test_a_scored_crawl_is_replayed_with_its_function_and_refused_without(settings: Settings) -> None:

@@ -18,7 +18,7 @@ from mudroom.screen import PolicyOptions, WarnHandling
 from mudroom.settings import Settings
 from mudroom.testing.unjailed import UnjailedGuests
 
-from .conftest import ATTACK, crawl_once, no_network, page
+from .conftest import ATTACK, Recorded, crawl_once, no_network, page, record
 from .test_verifier import break_record, verify_run
 
 SITE = (
@@ -27,6 +27,11 @@ SITE = (
     page("/attack", words=ATTACK),
     page("/plain"),
 )
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return record(tmp_path_factory.mktemp("recorded"), *SITE)
 
 
 async def rescan(settings: Settings, run_id: str, **more: Any) -> RescanReport:
@@ -47,15 +52,17 @@ def read(settings: Settings, run_id: str, path: str) -> Any:
     return json.loads((folder_of(settings, run_id) / path).read_text())
 
 
-async def test_a_run_under_its_own_policy_changes_nothing(settings: Settings) -> None:
-    run_id = (await crawl_once(settings, *SITE))["run_id"]
+async def test_a_run_under_its_own_policy_changes_nothing(settings: Settings, live: dict[str, Any]) -> None:
+    run_id = live["run_id"]
     report = await rescan(settings, run_id)
     assert (report.changes, report.unreadable, report.reread, report.versions) == ((), (), (), {})
     assert report.checked == 5
 
 
-async def test_what_another_policy_would_decide_is_shown_and_nothing_is_changed(settings: Settings) -> None:
-    run_id = (await crawl_once(settings, *SITE))["run_id"]
+async def test_what_another_policy_would_decide_is_shown_and_nothing_is_changed(
+    settings: Settings, live: dict[str, Any]
+) -> None:
+    run_id = live["run_id"]
     folder = folder_of(settings, run_id)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     report = await rescan(handle(settings, WarnHandling.BLOCK), run_id)
@@ -75,9 +82,8 @@ async def test_what_another_policy_would_decide_is_shown_and_nothing_is_changed(
     [(WarnHandling.BLOCK, "BLOCKED", "POLICY_VIOLATION"), (WarnHandling.QUARANTINE, "QUARANTINED", None)],
 )
 async def test_applied_what_is_no_longer_accepted_leaves_the_pages(
-    settings: Settings, warn: WarnHandling, outcome: str, code: str | None
+    settings: Settings, live: dict[str, Any], warn: WarnHandling, outcome: str, code: str | None
 ) -> None:
-    live = await crawl_once(settings, *SITE)
     run_id, folder = live["run_id"], folder_of(settings, live["run_id"])
     text = (folder / live["pages"][1]["path"]).read_bytes()
     strict = handle(settings, warn)
@@ -116,8 +122,9 @@ async def test_what_was_withheld_stays_withheld(settings: Settings) -> None:
     assert read(settings, live["run_id"], "manifest.json")["pages"][1]["outcome"] == "BLOCKED"
 
 
-async def test_nothing_is_decided_of_bytes_that_cannot_be_read(settings: Settings) -> None:
-    live = await crawl_once(settings, *SITE)
+async def test_nothing_is_decided_of_bytes_that_cannot_be_read(
+    settings: Settings, live: dict[str, Any]
+) -> None:
     break_record(settings, live["pages"][1]["source_ref"])
     report = await rescan(handle(settings, WarnHandling.BLOCK), live["run_id"], is_applied=True)
     assert [(number, error.code) for number, error in report.unreadable] == [(2, Code.SNAPSHOT_CORRUPT)]
@@ -125,8 +132,8 @@ async def test_nothing_is_decided_of_bytes_that_cannot_be_read(settings: Setting
     assert read(settings, live["run_id"], "manifest.json")["pages"][1]["outcome"] == "STORED"
 
 
-async def test_a_run_that_lasts_is_not_rescanned(settings: Settings) -> None:
-    run_id = (await crawl_once(settings, *SITE))["run_id"]
+async def test_a_run_that_lasts_is_not_rescanned(settings: Settings, live: dict[str, Any]) -> None:
+    run_id = live["run_id"]
     manifest = folder_of(settings, run_id) / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"COMPLETE"', '"RUNNING"'))
     with pytest.raises(InvalidConfig) as caught:

@@ -22,9 +22,14 @@ from mudroom.snapshot import KeepRule
 from mudroom.testing.server import SiteServer
 from mudroom.testing.unjailed import UnjailedGuests
 
-from .conftest import ATTACK, crawl_once, every_kind, no_network, page, reach
+from .conftest import ATTACK, Recorded, crawl_once, every_kind, no_network, page, reach, record
 
 SITE = (page("/", "/1", "/2", "/3"), page("/1", "/4"), page("/2", words=ATTACK), page("/3"), page("/4"))
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return record(tmp_path_factory.mktemp("recorded"), *SITE)
 
 
 async def verify_run(settings: Settings, run_id: str) -> RunProof:
@@ -118,9 +123,8 @@ EDITS: list[tuple[str, Callable[[Path], None], Stage]] = [
 
 @pytest.mark.parametrize(("change", "stage"), [row[1:] for row in EDITS], ids=[row[0] for row in EDITS])
 async def test_an_edited_record_does_not_hold_at_the_stage_that_was_edited(
-    settings: Settings, change: Callable[[Path], None], stage: Stage
+    settings: Settings, live: dict[str, Any], change: Callable[[Path], None], stage: Stage
 ) -> None:
-    live = await crawl_once(settings, *SITE)
     change(folder_of(settings, live["run_id"]))
     proof = await verify_run(settings, live["run_id"])
     (failure,) = proof.failures
@@ -128,8 +132,9 @@ async def test_an_edited_record_does_not_hold_at_the_stage_that_was_edited(
     assert not proof.holds
 
 
-async def test_a_blocked_page_that_was_recorded_as_harmless_does_not_hold(settings: Settings) -> None:
-    live = await crawl_once(settings, *SITE)
+async def test_a_blocked_page_that_was_recorded_as_harmless_does_not_hold(
+    settings: Settings, live: dict[str, Any]
+) -> None:
     assert live["pages"][2]["code"] == "PROMPT_INJECTION"
     folder = folder_of(settings, live["run_id"])
     changes = {
@@ -149,8 +154,7 @@ async def test_a_blocked_page_that_was_recorded_as_harmless_does_not_hold(settin
     )
 
 
-async def test_damaged_bytes_do_not_hold_and_say_so(settings: Settings) -> None:
-    live = await crawl_once(settings, *SITE)
+async def test_damaged_bytes_do_not_hold_and_say_so(settings: Settings, live: dict[str, Any]) -> None:
     source_ref = live["pages"][3]["source_ref"]
     break_record(settings, source_ref)
     (failure,) = (await verify_run(settings, live["run_id"])).failures
@@ -160,8 +164,9 @@ async def test_damaged_bytes_do_not_hold_and_say_so(settings: Settings) -> None:
     assert (ref.holds, ref.error.code) == (False, Code.SNAPSHOT_CORRUPT)
 
 
-async def test_a_page_that_nothing_leads_to_any_more_is_checked_all_the_same(settings: Settings) -> None:
-    live = await crawl_once(settings, *SITE)
+async def test_a_page_that_nothing_leads_to_any_more_is_checked_all_the_same(
+    settings: Settings, live: dict[str, Any]
+) -> None:
     break_record(settings, live["pages"][0]["source_ref"])
     _edit_text(folder_of(settings, live["run_id"]))
     proof = await verify_run(settings, live["run_id"])
@@ -169,8 +174,9 @@ async def test_a_page_that_nothing_leads_to_any_more_is_checked_all_the_same(set
     assert proof.checked == len(live["pages"])
 
 
-async def test_a_page_put_in_another_place_is_a_difference_of_order(settings: Settings) -> None:
-    live = await crawl_once(settings, *SITE)
+async def test_a_page_put_in_another_place_is_a_difference_of_order(
+    settings: Settings, live: dict[str, Any]
+) -> None:
     folder = folder_of(settings, live["run_id"])
     edit(folder / "metadata/000005.json", depth=1)
     edit_row(folder, 5, depth=1)
@@ -179,8 +185,7 @@ async def test_a_page_put_in_another_place_is_a_difference_of_order(settings: Se
     assert [(each.field, each.number, each.replayed) for each in proof.order] == [("depth", 5, 2)]
 
 
-async def test_another_version_is_named_as_that(settings: Settings) -> None:
-    live = await crawl_once(settings, *SITE)
+async def test_another_version_is_named_as_that(settings: Settings, live: dict[str, Any]) -> None:
     folder = folder_of(settings, live["run_id"])
     versions = live["versions"] | {"scanner": "screen/0"}
     edit(folder / "metadata/000002.json", finding_ids=["ROLE-001"], versions=versions)
@@ -224,8 +229,9 @@ async def test_a_crawl_that_did_not_keep_all_is_checked_page_by_page(settings: S
     assert [failure.stage for failure in proof.failures] == []
 
 
-async def test_a_reference_holds_with_what_its_run_made_of_it(settings: Settings) -> None:
-    live = await crawl_once(settings, *SITE)
+async def test_a_reference_holds_with_what_its_run_made_of_it(
+    settings: Settings, live: dict[str, Any]
+) -> None:
     source_ref = live["pages"][1]["source_ref"]
     proof = await verify_ref(settings, source_ref)
     assert proof.holds
@@ -245,9 +251,8 @@ async def test_a_reference_holds_with_what_its_run_made_of_it(settings: Settings
     ],
 )
 async def test_a_changed_reference_never_holds(
-    settings: Settings, change: Callable[[str], str], code: Code
+    settings: Settings, live: dict[str, Any], change: Callable[[str], str], code: Code
 ) -> None:
-    live = await crawl_once(settings, *SITE)
     changed = change(live["pages"][1]["source_ref"])
     assert await judge_ref(settings, changed) is code
 

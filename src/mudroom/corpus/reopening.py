@@ -41,6 +41,8 @@ class ReopenedRun:
     started_at: str
     pages: Sequence[RecordedPage]
     """In order of their numbers."""
+    source_bytes: int
+    """What robots.txt files and sitemaps have cost so far."""
     has_other_versions: bool
     """Whether what verdicts depend on has changed since."""
 
@@ -122,6 +124,7 @@ class RunRemains:
                 options=self.manifest["options"],
                 started_at=self.manifest["started_at"],
                 pages=pages,
+                source_bytes=sum(int(source["wire_bytes"]) for source in self.sources),
                 has_other_versions=self.manifest["versions"] != dict(recorder.versions),
             )
         except (ValueError, KeyError, TypeError) as fault:

@@ -12,9 +12,13 @@ from datetime import datetime
 from typing import Protocol
 
 from mudroom.crawl.frontier import CountOpen, Frontier, FrontierEntry
+from mudroom.crawl.resuming import GIVEN_UP
 from mudroom.crawl.tally import Stop
+from mudroom.errors import Code
 
 __all__ = ["LiveOrder", "RecordedOrder", "TakeOrder"]
+
+_ABORTS = frozenset({Stop.TIME, Stop.CANCELLED})
 
 
 class TakeOrder(Protocol):
@@ -33,6 +37,13 @@ class TakeOrder(Protocol):
     @property
     def began_at(self) -> datetime | None:
         """When the crawl that it follows began; None for now."""
+        ...
+
+    def was_given_up(self, code: Code) -> bool:
+        """Whether a page that ended with this code was on its way when the run was stopped.
+
+        Why: nothing behind such a page was taken in, whatever had ended.
+        """
         ...
 
     def list_retries(self, number: int) -> Sequence[str]:
@@ -61,6 +72,10 @@ class LiveOrder:
 
     def pass_over(self) -> bool:
         """False: what waits can only be waited for."""
+        return False
+
+    def was_given_up(self, code: Code) -> bool:  # noqa: ARG002 - there is no record
+        """False: it has ended now."""
         return False
 
     def list_retries(self, number: int) -> Sequence[str]:  # noqa: ARG002 - there is no record
@@ -108,6 +123,10 @@ class RecordedOrder:
         if entry is not None:
             self._next += 1
         return entry
+
+    def was_given_up(self, code: Code) -> bool:
+        """Whether a page that ended with this code was on its way when the run was stopped."""
+        return self._stop in _ABORTS and code in GIVEN_UP
 
     def list_retries(self, number: int) -> Sequence[str]:
         """What the record says of the page."""

@@ -11,17 +11,15 @@ from mudroom.errors import Code, StoreFailed
 
 __all__ = ["BytesSpent", "restore_progress", "save_progress"]
 
-_DISCOVERED, _PAGE_BYTES, _OTHER_BYTES = "discovered", "page_bytes", "other_bytes"
+_DISCOVERED, _PAGE_BYTES = "discovered", "page_bytes"
 
 
 @dataclass(slots=True)
 class BytesSpent:
-    """What a crawl has read, told apart by what is known of it at the next sitting."""
+    """What a crawl has read, as far as the record of its run does not tell it at the next sitting."""
 
     pages: int = 0
     """Of pages that were taken in."""
-    others: int = 0
-    """Of robots.txt files and sitemaps."""
 
 
 def save_progress(frontier: Frontier, notices: Notices, sieve: LinkSieve, spent: BytesSpent) -> None:
@@ -30,12 +28,11 @@ def save_progress(frontier: Frontier, notices: Notices, sieve: LinkSieve, spent:
         frontier.note(name, value)
     frontier.note(_DISCOVERED, str(sieve.discovered))
     frontier.note(_PAGE_BYTES, str(spent.pages))
-    frontier.note(_OTHER_BYTES, str(spent.others))
     frontier.commit()
 
 
 def restore_progress(left: Left, notices: Notices, sieve: LinkSieve, spent: BytesSpent) -> int:
-    """Know of it again: the bytes that were read, those of pages that wait to be taken in among them.
+    """Know of it again: the bytes that pages have cost, those that wait to be taken in among them.
 
     Raises: StoreFailed SNAPSHOT_CORRUPT.
     """
@@ -45,7 +42,6 @@ def restore_progress(left: Left, notices: Notices, sieve: LinkSieve, spent: Byte
         sieve.restore(notes)
         sieve.discovered = int(notes.get(_DISCOVERED, "0"))
         spent.pages = int(notes.get(_PAGE_BYTES, "0"))
-        spent.others = int(notes.get(_OTHER_BYTES, "0"))
     except (ValueError, TypeError, KeyError) as fault:
         raise StoreFailed(Code.SNAPSHOT_CORRUPT, "the frontier of the run is damaged") from fault
-    return spent.pages + spent.others + sum(page.wire_bytes for _, page in left.line if page is not None)
+    return spent.pages + sum(page.wire_bytes for _, page in left.line if page is not None)

@@ -84,7 +84,7 @@ class CrawlRun:
         self._budget = ByteBudget(
             max_total_bytes=policy.max_total_bytes, max_page_bytes=policy.max_page_bytes
         )
-        self._charged_bytes = 0
+        self._charged_bytes = self._told_notices = 0
         self._spent = BytesSpent()
         self._notices = Notices()
         self._tally = Tally()
@@ -142,7 +142,8 @@ class CrawlRun:
         waiting = {number for number, _ in left.line}
         if pages and pages[0].number == 1 and 1 not in waiting:
             self._follower.root_at(pages[0].final_url)
-        self._budget.charge(restore_progress(left, self._notices, self._follower.sieve, self._spent))
+        page_bytes = restore_progress(left, self._notices, self._follower.sieve, self._spent)
+        self._budget.charge(page_bytes + reopened.source_bytes)
         for number, ended in left.line:
             self._line.join_earlier(number)
             if ended is not None:
@@ -224,11 +225,13 @@ class CrawlRun:
             self._start(entry, reservation, now)
 
     def _charge_robots(self) -> None:
-        """Charge the budget with what robots.txt files have cost since the last time."""
+        """Charge the budget with what robots.txt files have cost since the last time; tell what was noticed."""
         received = self._robots.received_bytes
         self._budget.charge(received - self._charged_bytes)
-        self._spent.others += received - self._charged_bytes
         self._charged_bytes = received
+        for notice in self._robots.notices[self._told_notices :]:
+            self._told_notices += 1
+            self._notices.add_once(notice.code, notice.url, notice.message)
 
     def _reserve(self) -> Reservation | None:
         """A share of the bytes, or None when there is none now; without others on their way, there never is."""
@@ -319,15 +322,13 @@ class CrawlRun:
             self._tally.stop = self._tally.stop or Stop.BYTES
         if self._tally.store_failures >= _STORE_FAILURES_IN_A_ROW:
             self._end_for_store()
-        self._line.end(leave(attempt, outcome))
+        if not (isinstance(outcome, Failed) and self._order.was_given_up(outcome.code)):
+            self._line.end(leave(attempt, outcome))
 
     async def _run_aside(self, work: Coroutine[Any, Any, None]) -> Exception | None:
         """The error of work that the crawl waits for and that ends with it, or None."""
         self._charge_robots()
-        before = self._budget.spent_bytes
-        error = await run_aside(work, self._wake, self._is_over)
-        self._spent.others += self._budget.spent_bytes - before
-        return error
+        return await run_aside(work, self._wake, self._is_over)
 
     def _is_over(self) -> bool:
         return self._tally.stop is not None or self._cancel.is_cancelled or self._deadline.is_over
@@ -353,6 +354,7 @@ class CrawlRun:
             code=code,
             message=message,
             depth=attempt.entry.depth,
+            wire_bytes=attempt.spent_bytes,
         )
         try:
             await self._writer.record_failed(failed)
@@ -433,8 +435,6 @@ class CrawlRun:
 
     def _add_last_notices(self) -> None:
         root = self._seed.name
-        for notice in self._robots.notices:
-            self._notices.add(notice.code, notice.url, notice.message)
         told = self._tally.explain_stop(self._policy, remaining=len(self._frontier))
         if told is not None:
             self._notices.add(told[0], root, told[1])

@@ -113,7 +113,7 @@ def _gunzip(packed: bytes, max_bytes: int, faults: set[SitemapFault]) -> bytes:
                 faults.add(SitemapFault.GZIP)
                 return bytes(out) + _salvage(before, piece)
             # At the end of a member zlib may count what is left over in both.
-            place += len(piece) - len(member.unused_data if member.eof else member.unconsumed_tail)
+            place += len(piece) - len(member.unused_data or member.unconsumed_tail)
             if len(out) > max_bytes:
                 faults.add(SitemapFault.BYTES)
                 return bytes(out[:max_bytes])

@@ -80,6 +80,8 @@ class FileHstsStore:
 
     def store(self, partition: str, host: str, entry: HstsEntry) -> None:
         """Know this of the host from now on."""
+        for forgotten in self._memory.make_room(partition, host):
+            self._change(partition, forgotten, None)
         self._memory.store(partition, host, entry)
         self._change(partition, host, entry)
 

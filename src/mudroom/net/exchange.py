@@ -19,7 +19,6 @@ import math
 import sys
 from collections import deque
 from collections.abc import AsyncIterator
-from enum import Enum, auto
 
 from mudroom.errors import Code, FetchFailed, MudroomError
 from mudroom.net.faults import CONNECT_ERRORS, explain_timeout, explain_too_large, map_curl_error
@@ -28,6 +27,8 @@ from mudroom.net.headers import declared_length, parse_fields, parse_status_line
 from mudroom.net.libcurl import pycurl
 from mudroom.net.metering import Meter
 from mudroom.net.peers import is_judged_peer, refuse_peer
+from mudroom.net.phase import UNANSWERED, Phase
+from mudroom.net.pieces import Pieces
 from mudroom.net.transport import Headers, WireRequest
 from mudroom.net.upload import Upload
 
@@ -44,17 +45,6 @@ _READ_ABORT: int = pycurl.READFUNC_ABORT
 _BODILESS = frozenset({"GET", "HEAD"})
 
 
-class _Phase(Enum):
-    CONNECTING = auto()
-    SENDING = auto()
-    WAITING = auto()
-    READING = auto()
-    DONE = auto()
-
-
-_UNANSWERED = frozenset({_Phase.CONNECTING, _Phase.SENDING, _Phase.WAITING})
-
-
 class Exchange:
     """A request on its way and, from the headers on, its answer: a `WireResponse`."""
 
@@ -62,7 +52,6 @@ class Exchange:
         "_addresses",
         "_allowed",
         "_anchors",
-        "_chunks",
         "_connect_deadline",
         "_fault",
         "_handles",
@@ -77,13 +66,13 @@ class Exchange:
         "_meter",
         "_next_address_at",
         "_phase",
+        "_pieces",
         "_pool",
         "_request",
         "_response_deadline",
         "_total_deadline",
         "_upload",
         "_waiter",
-        "_waiting_bytes",
         "_wants_all",
         "_winner",
         "address",
@@ -113,7 +102,7 @@ class Exchange:
         self._addresses = deque(addresses)
         self._handles: list[CurlHandle] = []
         self._winner: CurlHandle | None = None
-        self._phase = _Phase.CONNECTING
+        self._phase = Phase.CONNECTING
         self._fault: BaseException | None = None
         self._upload: Upload | None = None
         self._meter = Meter.of(request)
@@ -121,8 +110,7 @@ class Exchange:
         self._lines: list[bytes] = []
         self._headers: Headers | None = None
         self._interim = 0
-        self._chunks: deque[bytes] = deque()
-        self._waiting_bytes = 0
+        self._pieces = Pieces()
         self._high_water = request.limits.max_buffered_bytes
         self._is_paused = False
         self._wants_all = False
@@ -156,14 +144,14 @@ class Exchange:
     @property
     def is_complete(self) -> bool:
         """Whether nothing more will come."""
-        return self._phase is _Phase.DONE
+        return self._phase is Phase.DONE
 
     async def open(self) -> None:
         """Send the request and wait for the headers of the final answer."""
         self._dial_next()
-        if self._phase is not _Phase.DONE:
+        if self._phase is not Phase.DONE:
             self._pool.arm(self.deadline())
-        while self._phase in _UNANSWERED:
+        while self._phase in UNANSWERED:
             await self._change()
         if self._fault is not None and not self.status:
             raise self._fault
@@ -176,25 +164,23 @@ class Exchange:
         self._resume()
         if self._meter is not None:
             self._meter.stop()
-        while self._phase is not _Phase.DONE:
+        while self._phase is not Phase.DONE:
             await self._change()
         if self._fault is not None:
             raise self._fault
-        return self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+        return self._pieces.take_all()
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body as it comes; the peer waits while nobody reads."""
         self._check_declared_length()
         while True:
-            while self._chunks:
-                chunk = self._chunks.popleft()
-                self._waiting_bytes -= len(chunk)
-                if self._is_paused and self._waiting_bytes <= self._high_water // 2:
+            while chunk := self._pieces.take():
+                if self._is_paused and self._pieces.size <= self._high_water // 2:
                     self._resume()
                 if self._meter is not None:
                     self._meter.take(len(chunk), is_paused=self._is_paused)
                 yield chunk
-            if self._phase is _Phase.DONE:
+            if self._phase is Phase.DONE:
                 break
             await self._change()
         if self._fault is not None:
@@ -202,7 +188,7 @@ class Exchange:
 
     def close(self) -> None:
         """End the exchange; where bytes remain the socket is closed now. Twice does nothing."""
-        if self._phase is not _Phase.DONE:
+        if self._phase is not Phase.DONE:
             self._end(FetchFailed(Code.CANCELLED, f"the request to {self._request.url.host} was cancelled"))
 
     # ---- what handles ask and tell, from inside libcurl ----
@@ -210,7 +196,7 @@ class Exchange:
     def may_dial(self, address: str, port: int) -> bool:
         """Whether a socket may be opened to this peer."""
         self._pool.forget_idle()
-        return self._phase is not _Phase.DONE and self._is_judged(address, port)
+        return self._phase is not Phase.DONE and self._is_judged(address, port)
 
     def may_send(self, handle: CurlHandle, address: str, port: int) -> bool:
         """Whether the request may go out on this connection; the first one wins."""
@@ -220,7 +206,7 @@ class Exchange:
         self.address = address
         if self._meter is not None:
             self._meter.handle = handle
-        if self._phase is _Phase.CONNECTING:
+        if self._phase is Phase.CONNECTING:
             self._begin_sending()
             self._pool.arm(self.deadline())
         if len(self._handles) > 1:
@@ -229,7 +215,7 @@ class Exchange:
 
     def on_header_block(self, lines: list[bytes]) -> bool:
         """Take the lines of a header block; False ends the transfer."""
-        if self._phase is _Phase.READING:
+        if self._phase is Phase.READING:
             return True  # trailers: counted, not kept
         version, status, reason = parse_status_line(lines[0])
         if status == _SWITCHING_PROTOCOLS or not status:
@@ -241,7 +227,7 @@ class Exchange:
             return True
         self._lines = lines
         self.status, self.reason, self.protocol = status, reason, version
-        self._phase = _Phase.READING
+        self._phase = Phase.READING
         self._last_bytes_at = now = self._loop.time()
         self._total_deadline = now + self._request.limits.total_timeout_seconds
         self._pool.arm(self.deadline())
@@ -258,13 +244,12 @@ class Exchange:
         if self.received_bytes + size > self._request.limits.max_body_bytes:
             self._fault = explain_too_large(self._request.url.host, self._request.limits.max_body_bytes)
             return _ABORT
-        if self._waiting_bytes >= self._high_water:
+        if self._pieces.size >= self._high_water:
             self._is_paused = True
             return _PAUSE
         self.received_bytes += size
-        self._waiting_bytes += size
         self._last_bytes_at = self._loop.time()
-        self._chunks.append(data)
+        self._pieces.add(data)
         if not self._wants_all:
             self._wake()
         return None
@@ -292,7 +277,7 @@ class Exchange:
         if errno and not self.status and self._fault is None:
             self.was_spoiled = handle.was_kept
         self._pool.give_back(handle, is_clean=errno == 0)
-        if self._phase is _Phase.DONE or self._winner not in {None, handle}:
+        if self._phase is Phase.DONE or self._winner not in {None, handle}:
             return
         if errno and self._winner is None and errno in CONNECT_ERRORS and self._fault is None:
             if self._addresses:
@@ -306,27 +291,24 @@ class Exchange:
 
     def _dial_next(self) -> None:
         address = self._addresses.popleft()
-        self._next_address_at = (
-            self._loop.time() + _STAGGER_SECONDS if self._addresses else self._connect_deadline
-        )
+        self._next_address_at = self._connect_deadline
+        if self._addresses:
+            self._next_address_at = self._loop.time() + _STAGGER_SECONDS
         handle = self._pool.take()
         handle.owner = self
         self._handles.append(handle)
+        window = 0 if self._meter is None else self._meter.window_bytes
         handle.prepare(
-            self._request,
-            address,
-            anchors=self._anchors,
-            window_bytes=0 if self._meter is None else self._meter.window_bytes,
-            is_fresh=self._is_fresh,
+            self._request, address, anchors=self._anchors, window_bytes=window, is_fresh=self._is_fresh
         )
         self._pool.run(handle)
 
     def _begin_sending(self) -> None:
         """The connection stands: what has a body of its own sends that first, the others wait already."""
-        self._phase = _Phase.WAITING
+        self._phase = Phase.WAITING
         body = self._request.body
         if not isinstance(body, bytes) and self._request.method not in _BODILESS:
-            self._phase = _Phase.SENDING
+            self._phase = Phase.SENDING
             self._last_bytes_at = now = self._loop.time()
             self._total_deadline = now + self._request.limits.total_timeout_seconds
             self._upload = Upload(body, self._loop, self._on_upload)
@@ -336,14 +318,14 @@ class Exchange:
         upload = self._upload
         if upload is not None and upload.failure is not None:
             self._end(upload.failure)
-        elif upload is not None and self._phase is not _Phase.DONE:
+        elif upload is not None and self._phase is not Phase.DONE:
             self._check_sent()
             if upload.is_starved:
                 self._unpause()
 
     def _check_sent(self) -> None:
-        if self._phase is _Phase.SENDING and self._upload is not None and self._upload.is_sent:
-            self._phase = _Phase.WAITING
+        if self._phase is Phase.SENDING and self._upload is not None and self._upload.is_sent:
+            self._phase = Phase.WAITING
             self._response_deadline = self._loop.time() + self._request.limits.response_timeout_seconds
             self._pool.arm(self.deadline())
 
@@ -379,7 +361,7 @@ class Exchange:
             raise explain_too_large(self._request.url.host, self._request.limits.max_body_bytes)
 
     def _resume(self) -> None:
-        if self._is_paused and self._phase is not _Phase.DONE:
+        if self._is_paused and self._phase is not Phase.DONE:
             self._is_paused = False
             self._unpause()
 
@@ -396,9 +378,9 @@ class Exchange:
             self._pool.arm(self.deadline())
 
     def _end(self, fault: BaseException | None) -> None:
-        if self._phase is _Phase.DONE:
+        if self._phase is Phase.DONE:
             return
-        self._phase = _Phase.DONE
+        self._phase = Phase.DONE
         self._meter = None  # its handle is another exchange's from now on
         if self._upload is not None:
             self._upload.close()
@@ -422,32 +404,32 @@ class Exchange:
     def deadline(self) -> float:
         """When something must have happened; infinite once it has ended."""
         limits = self._request.limits
-        if self._phase is _Phase.CONNECTING:
+        if self._phase is Phase.CONNECTING:
             return min(self._connect_deadline, self._next_address_at)
-        if self._phase is _Phase.WAITING:
+        if self._phase is Phase.WAITING:
             return self._response_deadline
-        if self._phase is _Phase.DONE:
+        if self._phase is Phase.DONE:
             return math.inf
-        is_sending = self._phase is _Phase.SENDING
+        is_sending = self._phase is Phase.SENDING
         if self._is_paused or (is_sending and self._upload is not None and self._upload.is_starved):
             return self._total_deadline
         return min(self._last_bytes_at + limits.idle_timeout_seconds, self._total_deadline)
 
     def check(self, now: float) -> float:
         """Do what is due now: dial the next address or give up. Gives the next deadline."""
-        if self._phase is _Phase.CONNECTING and self._next_address_at <= now < self._connect_deadline:
+        if self._phase is Phase.CONNECTING and self._next_address_at <= now < self._connect_deadline:
             self._next_address_at = self._connect_deadline
             if self._addresses:
                 self._dial_next()
-        if self._phase is not _Phase.DONE and self.deadline() <= now:
+        if self._phase is not Phase.DONE and self.deadline() <= now:
             self._end(self._timed_out(now))
         return self.deadline()
 
     def _timed_out(self, now: float) -> FetchFailed:
         host = self._request.url.host
-        if self._phase is _Phase.CONNECTING:
+        if self._phase is Phase.CONNECTING:
             return explain_timeout(Code.CONNECT_TIMEOUT, host, note=self._pool.proxy_note)
-        if self._phase is _Phase.WAITING:
+        if self._phase is Phase.WAITING:
             return explain_timeout(Code.RESPONSE_TIMEOUT, host)
         code = Code.TOTAL_TIMEOUT if now >= self._total_deadline else Code.IDLE_TIMEOUT
-        return explain_timeout(code, host, is_sending=self._phase is _Phase.SENDING)
+        return explain_timeout(code, host, is_sending=self._phase is Phase.SENDING)

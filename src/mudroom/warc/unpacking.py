@@ -118,7 +118,7 @@ class UnpackedStream:
             self._seek_member(self._at + 1)
             return b""
         # At the end of a member zlib may count what is left over in both.
-        left = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+        left = self._member.unused_data or self._member.unconsumed_tail
         self._at += len(given) - len(left)
         return piece
 
