@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -565,3 +566,21 @@ def warcio_check(segment: Path) -> int:
     """The exit status of `warcio check`."""
     command = argparse.Namespace(inputs=[str(segment)], verbose=False)
     return Checker(command).process_all() or 0
+
+
+async def test_an_index_whose_log_was_not_copied_into_it_to_the_end_is_whole(
+    root: Path, open_store: OpenStore, tmp_path: Path
+) -> None:
+    """A kill or a full disk in the middle of it: the file's first page is new, the rest stands in the log."""
+    kept = [await open_store().put(page(number)) for number in range(40)]
+    cut = tmp_path / "cut"
+    shutil.copytree(root, cut)
+    log = (root / "index.sqlite-wal").read_bytes()
+    with closing(sqlite3.connect(root / "index.sqlite")) as db:
+        db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    (cut / "index.sqlite").write_bytes((root / "index.sqlite").read_bytes()[:4096])
+    (cut / "index.sqlite-wal").write_bytes(log)
+    store = FileSnapshotStore(cut)
+    assert (await store.get(kept[-1].source_ref)).source_ref == kept[-1].source_ref
+    await store.put(page(41))
+    await store.aclose()

@@ -28,6 +28,7 @@ from mudroom.errors import Code, StoreFailed
 __all__ = ["SqliteFrontier", "map_frontier_faults"]
 
 _DAMAGED = (sqlite3.DatabaseError, ValueError, KeyError, TypeError, struct.error)
+_NO_SPACE = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
 _LAST_TAKEN_IN = "taken_in"
 _CACHE_KIB = 16 * 1024
 _INSERT = "INSERT INTO urls (digest, rank, host, url, key, initiator, scope) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -53,6 +54,7 @@ class SqliteFrontier:
         self._again: list[FrontierEntry] = []
         self._last_number = 0
         self._is_within = False
+        self._fault: StoreFailed | None = None
 
     def __len__(self) -> int:
         """How many URLs wait."""
@@ -121,17 +123,19 @@ class SqliteFrontier:
 
     def commit(self) -> None:
         """All or nothing of what was done since the last time is there for the next sitting."""
+        if self._fault is not None:
+            raise self._fault
         if self._is_within:
-            with map_frontier_faults(self._path):
+            with self._noting_faults():
                 self._db.execute("COMMIT")
             self._is_within = False
 
     def rollback(self) -> None:
         """Undo what was done since the last commit, for the next sitting; this one only closes then."""
-        if self._is_within:
+        if self._db.in_transaction:
             with map_frontier_faults(self._path):
                 self._db.execute("ROLLBACK")
-            self._is_within = False
+        self._is_within = False
 
     async def sync(self) -> None:
         """Bring what was committed to the disk itself, from the log into the file."""
@@ -174,8 +178,10 @@ class SqliteFrontier:
     def close(self, *, keeps: bool) -> None:
         """Let the file go; unless it is kept, delete it."""
         with map_frontier_faults(self._path):
-            self.commit()
-            self._db.close()
+            try:
+                self.commit()
+            finally:
+                self._db.close()
             if not keeps:
                 for suffix in ("", "-wal", "-shm"):
                     with suppress(FileNotFoundError):
@@ -258,11 +264,21 @@ class SqliteFrontier:
 
     def _write(self, statement: str, values: tuple[object, ...]) -> int:
         """How many rows it changed."""
-        with map_frontier_faults(self._path):
+        with self._noting_faults():
             if not self._is_within:
                 self._db.execute("BEGIN IMMEDIATE")
                 self._is_within = True
             return self._db.execute(statement, values).rowcount
+
+    @contextmanager
+    def _noting_faults(self) -> Iterator[None]:
+        """A write that fails may take all since the last commit with it, so that nothing is committed any more."""
+        try:
+            with map_frontier_faults(self._path):
+                yield
+        except StoreFailed as failure:
+            self._fault = failure
+            raise
 
     def _checkpoint(self) -> None:
         with map_frontier_faults(self._path):
@@ -282,7 +298,7 @@ def map_frontier_faults(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as fault:
-        if fault.sqlite_errorcode == sqlite3.SQLITE_FULL:
+        if fault.sqlite_errorcode in _NO_SPACE:
             raise StoreFailed(
                 Code.NO_SPACE, f"there is no room left for the frontier of {path.stem}"
             ) from fault

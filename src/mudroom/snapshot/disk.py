@@ -86,8 +86,8 @@ def _of_index(fault: sqlite3.Error, folder: Path) -> StoreFailed:
             Code.SNAPSHOT_CORRUPT,
             f"the index of the archive {folder} is damaged; mudroom rebuild makes it again from the segments",
         )
-    match _primary_code(fault):
-        case sqlite3.SQLITE_FULL:
+    match getattr(fault, "sqlite_errorcode", 0):
+        case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR_SHMSIZE:
             return StoreFailed(Code.NO_SPACE, f"there is no room left for the archive's index in {folder}")
         case _:
             return StoreFailed(

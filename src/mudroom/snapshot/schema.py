@@ -123,10 +123,16 @@ def _migrate(db: sqlite3.Connection) -> None:
 
 
 def _stored_version(path: Path) -> int:
-    """What the file says by itself: opened as one that never changes, it is neither locked nor recovered."""
+    """What the file says by itself: opened as one that never changes, it is neither locked nor recovered.
+
+    0 where it says nothing so: when the copying of the log into it was cut off (a kill, a full disk), it is no
+    database without its log. Whoever opens it with its log sees whether it is damaged.
+    """
     db = sqlite3.connect(f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True)
     try:
         return _version(db)
+    except sqlite3.DatabaseError:
+        return 0
     finally:
         db.close()
 
