@@ -189,7 +189,7 @@ def page(number: int) -> EndedPage:
         retries=("DNS_FAILURE",),
         final_url=f"http://a.example/{number}/",
         sha256="ab" * 32,
-        links=(Link(untrusted_href="x\ud800?", is_nofollow=True), Link(untrusted_href="/y")),
+        links=(Link(untrusted_href="x\u2028?", is_nofollow=True), Link(untrusted_href="/y")),
         base=parse_url(f"http://a.example/{number}/"),
         link_scope=ExceptionScope.of("http://127.0.0.1:8000"),
         hops=(Hop(url="http://a.example/", address="", status=0, protocol="", exception="10.0.0.0/8"),),
