@@ -87,6 +87,7 @@ class BareCurl:
         self._waiting: dict[pycurl.Curl, asyncio.Future[None]] = {}
         self._spare: list[pycurl.Curl] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._url = url
         self._urls = count_up(url)
         self._ca_file = ca_file
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import mudroom
-from mudroom.errors import Code, InvalidConfig
+from mudroom.errors import Code
 from mudroom.testing.routes import Route
 from mudroom.testing.server import SiteServer
 from mudroom.testing.threads import serve_in_thread
@@ -39,6 +39,22 @@ async def test_a_page_and_a_file_are_opened_and_a_site_is_crawled(site: SiteServ
     assert (manifest["state"], manifest["totals"]["stored"]) == ("LIMIT_REACHED", 1)
 
 
+async def test_a_program_scores_the_links_of_a_crawl_and_reads_its_pages_as_they_come(
+    site: SiteServer,
+) -> None:
+    asked: list[tuple[str, int, int]] = []
+
+    def score(url: str, context: mudroom.LinkContext) -> float:
+        asked.append((url, context.page_number, context.depth))
+        return 1.0
+
+    seed = mudroom.Seed(url=site.url("/"), headers=(("X-Reader", "r"),))
+    policy = mudroom.CrawlPolicy(should_follow=score, delay_seconds=0)
+    pages = [page async for page in mudroom.crawl_stream(seed, policy)]
+    assert [page.facts.requested_url for page in pages] == [site.url("/"), site.url("/next")]
+    assert asked == [(site.url("/next"), 1, 1)]
+
+
 def test_without_a_loop_opening_blocks(site: SiteServer) -> None:
     outcome = mudroom.open_sync("http://10.0.0.1/")
     assert isinstance(outcome, mudroom.Failed)
@@ -46,10 +62,10 @@ def test_without_a_loop_opening_blocks(site: SiteServer) -> None:
 
 
 async def test_only_configuration_is_raised(site: SiteServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InvalidConfig, match="max_pages is -1"):
+    with pytest.raises(mudroom.InvalidConfig, match="max_pages is -1"):
         await mudroom.crawl(site.url("/"), mudroom.CrawlPolicy(max_pages=-1))
     monkeypatch.setenv("MUDROOM_CRAWL__MAX_PAGES", "-1")
-    with pytest.raises(InvalidConfig):
+    with pytest.raises(mudroom.InvalidConfig):
         await mudroom.open(site.url("/"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,12 +79,36 @@ async def test_a_slow_reader_holds_the_crawl_up(site: SiteServer, settings: Sett
     assert len(rest) == 30
 
 
+WEB = "http://a.example/"
+
+
 @pytest.mark.parametrize(
-    "seed", ["", "ftp://a.example/", Seed(url="http://a.example/", agent="a\nb")], ids=str
+    ("seed", "policy"),
+    [
+        ("", FAST),
+        ("ftp://a.example/", FAST),
+        (Seed(url=WEB, agent="a\nb"), FAST),
+        (None, FAST),
+        (5, FAST),
+        (Seed(url=None), FAST),  # type: ignore[arg-type]  # as a program without types may
+        (Seed(url=WEB, agent=5), FAST),  # type: ignore[arg-type]
+        (Seed(url=WEB, headers=5), FAST),  # type: ignore[arg-type]
+        (Seed(url=WEB, headers=(("a", 5),)), FAST),  # type: ignore[arg-type]
+        (Seed(url=WEB, headers=("a",)), FAST),  # type: ignore[arg-type]
+        (Seed(url=WEB, headers=(("Host", "a"),)), FAST),
+        (WEB, "policy"),
+        (WEB, CrawlPolicy(scope="host")),  # type: ignore[arg-type]
+        (WEB, CrawlPolicy(max_pages=True)),
+    ],
+    ids=repr,
 )
-async def test_a_configuration_that_cannot_be_is_the_only_error(settings: Settings, seed: str | Seed) -> None:
+async def test_a_configuration_that_cannot_be_is_the_only_error(
+    settings: Settings, seed: Any, policy: Any
+) -> None:
     with pytest.raises(InvalidConfig):
-        await anext(stream_site(seed, FAST, settings=settings))
+        await anext(stream_site(seed, policy, settings=settings))
+    with pytest.raises(InvalidConfig):
+        await library.crawl_site(seed, policy, settings=settings)
     assert not (settings.workspace / "runs").exists()
 
 

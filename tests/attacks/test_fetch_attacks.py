@@ -2,16 +2,32 @@
 
 import asyncio
 import gzip
-from collections.abc import Sequence
+import os
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Any, Self
 
 import pytest
 
-from mudroom.address import EgressPolicy, ExceptionScope, IPAddress, ParsedUrl
-from mudroom.errors import Code, ContentRefused, EgressRefused, MudroomError
-from mudroom.fetch import Fetcher, FetchOptions, FetchRequest, RedirectRule, RedirectScope
+from mudroom.address import EgressPolicy, ExceptionScope, IPAddress, ParsedUrl, parse_url
+from mudroom.errors import Code, ContentRefused, EgressRefused, MudroomError, StoreFailed
+from mudroom.fetch import (
+    CookieJar,
+    Fetcher,
+    FetchOptions,
+    FetchRequest,
+    FileSink,
+    Pump,
+    RedirectRule,
+    RedirectScope,
+)
+from mudroom.fetch.context import FetchLabel, FetchObserver, NullContext
+from mudroom.fetch.events import FetchEvent, FinishedEvent
+from mudroom.fetch.hsts import Hsts, HstsEntry, MemoryHstsStore
+from mudroom.fetch.hsts_file import FileHstsStore
+from mudroom.fetch.telling import Telling, open_telling
 from mudroom.net import NetLimits
 from mudroom.testing.clocks import FixedClock
 from mudroom.testing.resolvers import ScriptedResolver
@@ -21,9 +37,21 @@ URL = "http://site.test/"
 ELSEWHERE = "http://evil.test/"
 
 
-def build(transport: ScriptedTransport, **options: Any) -> Fetcher:
+def build(transport: ScriptedTransport, telling: Telling | None = None, **options: Any) -> Fetcher:
     resolver = ScriptedResolver({"site.test": "93.184.215.14", "evil.test": "93.184.215.15"})
-    return Fetcher(transport, resolver, EgressPolicy(), FetchOptions(**options), FixedClock())
+    return Fetcher(
+        transport, resolver, EgressPolicy(), FetchOptions(**options), FixedClock(), telling=telling
+    )
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+async def turn() -> None:
+    """Let everything run that can run."""
+    for _ in range(20):
+        await asyncio.sleep(0)
 
 
 async def test_who_crawls_is_not_led_off_the_host_by_one_who_only_opens() -> None:
@@ -220,3 +248,194 @@ async def test_a_note_that_one_caller_adds_to_his_error_is_read_by_no_other() ->
     assert isinstance(second, ValueError)
     first.add_note("mine")
     assert second.__notes__ == ["for all"]
+
+
+async def test_a_link_in_the_place_of_a_temporary_file_opens_nobodys_secret(tmp_path: Path) -> None:
+    """In a folder that others write to: the mode of a file of ours is for that file, whatever has its name."""
+    secret, folder = tmp_path / "secret", tmp_path / "shared"
+    secret.write_text("key")
+    secret.chmod(0o600)
+    folder.mkdir()
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"body"
+        (temporary,) = folder.iterdir()
+        temporary.unlink()
+        temporary.symlink_to(secret)
+
+    with pytest.raises(StoreFailed) as caught:
+        await FileSink(folder / "page.bin").take(chunks())
+    assert caught.value.code is Code.STORE_UNAVAILABLE
+    assert secret.stat().st_mode & 0o777 == 0o600
+    assert names(folder) == set()
+
+
+@pytest.mark.parametrize("turns", range(0, 60, 3))
+async def test_who_is_cancelled_twice_leaves_nobody_behind_who_still_writes(
+    tmp_path: Path, turns: int
+) -> None:
+    """As a timeout and a Ctrl-C that meet: the file must be gone, or be there, when the pump has returned."""
+    transport = ScriptedTransport({URL: PaperAnswer(body=(bytes(8192),) * 40)})
+    fetcher = build(transport)
+    request = FetchRequest("GET", URL, is_streaming=True)
+    pump = Pump(await fetcher.submit(request), FileSink(tmp_path / "page.bin"))
+    running = asyncio.create_task(pump.run())
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    running.cancel()
+    await asyncio.sleep(0)
+    running.cancel()
+    await asyncio.wait([running])
+    assert [task for task in asyncio.all_tasks() if "Pump" in repr(task.get_coro())] == []
+    assert names(tmp_path) <= {"page.bin"}
+    await fetcher.aclose()
+
+
+class CookieHost(NullContext):
+    """Has the cookie that it was given last."""
+
+    cookie: Any = ""
+
+    def cookies_for(self, url: ParsedUrl, partition: str) -> str:
+        """The cookie."""
+        del url, partition
+        return self.cookie  # type: ignore[no-any-return] - hosts in plain Python return what they like
+
+
+async def test_who_has_logged_in_does_not_get_what_was_asked_for_before() -> None:
+    """The same request by the same principal, and yet not the same: the host has another cookie for it by now."""
+    gate, host = asyncio.Event(), CookieHost()
+    stranger = PaperAnswer(body=b"who are you?", gate=gate)
+    transport = ScriptedTransport({URL: [stranger, PaperAnswer(body=b"welcome")]})
+    fetcher = build(transport, telling=open_telling(host))
+    asked = [asyncio.create_task(fetcher.submit(FetchRequest("GET", URL)))]
+    await turn()
+    host.cookie = "session=1"
+    asked += [asyncio.create_task(fetcher.submit(FetchRequest("GET", URL))) for _ in range(2)]
+    await turn()
+    gate.set()
+    assert [reply.body for reply in await asyncio.gather(*asked)] == [b"who are you?", b"welcome", b"welcome"]
+    assert [dict(dial.headers).get("Cookie") for dial in transport.dials] == [None, "session=1"]
+
+
+@pytest.mark.parametrize("cookie", [None, 3, b"a=1"])
+async def test_a_host_whose_cookie_is_no_text_sends_none(cookie: object) -> None:
+    host = CookieHost()
+    host.cookie = cookie
+    transport = ScriptedTransport({URL: PaperAnswer(body=b"x")})
+    fetcher = build(transport, telling=open_telling(host))
+    assert (await fetcher.submit(FetchRequest("GET", URL))).body == b"x"
+    assert "Cookie" not in dict(transport.dials[0].headers)
+
+
+def test_a_site_with_a_name_for_everybody_crowds_no_other_host_out() -> None:
+    """One certificate with a star, and as many hosts that ask for https as it likes."""
+    hsts = Hsts(MemoryHstsStore(), FixedClock())
+    header = (("Strict-Transport-Security", "max-age=31536000"),)
+
+    def learn(host: str) -> None:
+        url = parse_url(f"https://{host}/")
+        assert url is not None
+        hsts.learn(url, header, "")
+
+    def is_upgraded(host: str) -> bool:
+        url = parse_url(f"http://{host}/")
+        assert url is not None
+        return hsts.upgrade_url(url, "") is not None
+
+    for host in ("bank.test", "login.bank.test", "www.evil.test"):
+        learn(host)
+    for number in range(12_000):
+        learn(f"n{number}.evil.test")
+    assert is_upgraded("bank.test")
+    assert is_upgraded("login.bank.test")
+    assert is_upgraded("n11999.evil.test")
+    assert not is_upgraded("www.evil.test")
+
+
+async def test_nor_out_of_the_file_that_the_next_run_reads(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "hsts.json"
+    entry = HstsEntry(expires_at=4e9, include_subdomains=False)
+    async with FileHstsStore(path, FixedClock(), max_hosts=1000) as store:
+        store.store("", "bank.test", entry)
+        for number in range(2000):
+            store.store("", f"n{number}.evil.test", entry)
+    async with FileHstsStore(path, FixedClock(), max_hosts=1000) as store:
+        assert store.load("", "bank.test") == entry
+        assert store.load("", "n1999.evil.test") == entry
+        assert store.load("", "n0.evil.test") is None
+
+
+async def test_a_pipe_in_the_place_of_what_is_written_keeps_nobody_waiting(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "hsts.json"
+    path.parent.mkdir()
+    os.mkfifo(path.with_suffix(".partial"))
+    os.mkfifo(path)
+    entry = HstsEntry(expires_at=4e9, include_subdomains=False)
+    async with asyncio.timeout(5), FileHstsStore(path, FixedClock()) as store:
+        store.store("", "bank.test", entry)
+    async with FileHstsStore(path, FixedClock()) as store:
+        assert store.load("", "bank.test") == entry
+
+
+class Stop(BaseException):
+    """As what ends a test, or a task, is raised."""
+
+
+@pytest.mark.parametrize(
+    "error", [asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, Stop, SystemExit]
+)
+async def test_an_observer_that_raises_what_ends_tasks_ends_nobody_elses(error: type[BaseException]) -> None:
+    heard: list[FetchEvent] = []
+
+    class Host(NullContext):
+        def observer_for(self, label: FetchLabel) -> FetchObserver:
+            del label
+            return self  # type: ignore[return-value] - it is one, see below
+
+        def on_event(self, event: FetchEvent) -> None:
+            heard.append(event)
+            raise error
+
+        def on_reference_done(self, reference: str) -> None:
+            del reference
+            raise error
+
+    telling = open_telling(Host())
+    assert telling is not None
+    fetcher = build(ScriptedTransport({URL: PaperAnswer(body=b"x")}), telling)
+    for _ in range(3):
+        assert (await fetcher.submit(FetchRequest("GET", URL, reference="tab"))).body == b"x"
+    await telling.aclose()
+    assert [type(event) for event in heard].count(FinishedEvent) == 3
+
+
+async def test_a_filter_that_raises_what_ends_tasks_has_said_no() -> None:
+    class Host(NullContext):
+        def is_url_allowed(self, url: ParsedUrl) -> bool:
+            del url
+            raise asyncio.CancelledError
+
+    fetcher = build(ScriptedTransport(), open_telling(Host()))
+    with pytest.raises(EgressRefused) as caught:
+        await fetcher.submit(FetchRequest("GET", URL))
+    assert caught.value.code is Code.POLICY_VIOLATION
+
+
+def test_of_a_flood_of_cookies_in_one_answer_the_first_count() -> None:
+    jar, url = CookieJar(FixedClock(), max_per_site=1000), parse_url("https://evil.test/")
+    assert url is not None
+    jar.receive(url, "", [f"n{number}=" for number in range(15_000)])
+    assert len(jar) == 200
+    assert "n0=" in jar.cookies_for(url, "").split("; ")
+
+
+@pytest.mark.parametrize("name", ["文" * 85, "x" * 255, "é" * 127, "\udcff" * 255])
+async def test_a_name_as_long_as_names_may_be_is_written_under_a_shorter_one_first(
+    tmp_path: Path, name: str
+) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"body"
+
+    assert await FileSink(tmp_path / name).take(chunks()) == 4
+    assert names(tmp_path) == {name}

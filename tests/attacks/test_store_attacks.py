@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,12 +20,16 @@ from pathlib import Path
 import pytest
 from tests.corpus.documents import SECRET, VERSIONS, decided, finding
 
+from mudroom.assembly import open_house
+from mudroom.cli.citations import gather_citations
 from mudroom.corpus import FileCorpus
 from mudroom.corpus.files import enter_private
 from mudroom.errors import Code, MudroomError, StoreFailed
 from mudroom.model import CrawlState, RunKind, Severity
 from mudroom.screen import WarnHandling
+from mudroom.settings import load_settings
 from mudroom.snapshot import FileSnapshotStore, SnapshotInput, SourceKind, rebuild_index
+from mudroom.testing.unjailed import UnjailedGuests
 
 
 def _page(path: str, body: bytes) -> SnapshotInput:
@@ -424,6 +431,107 @@ async def test_a_link_on_the_way_down_is_refused_and_nothing_lands_behind_it(
     if name == "runs":
         assert await _code(corpus.list_runs()) is Code.SNAPSHOT_CORRUPT
     assert (_listed(outside), outside.stat().st_mode & 0o777) == ([], 0o755)
+    await corpus.aclose()
+
+
+@pytest.mark.parametrize("name", ["../../../outside/own", "crawl_01M8PVDZ5M3Y9CQJXWKVVTJ72E", 5, None])
+async def test_a_manifest_that_names_another_run_is_damaged_and_leads_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: object
+) -> None:
+    """Else a frontier elsewhere would be opened, or taken away, and a prune would not know whose records count."""
+    outside = tmp_path / "outside/own.sqlite"
+    outside.parent.mkdir()
+    database = sqlite3.connect(outside)
+    database.execute("CREATE TABLE theirs (x)")
+    database.close()
+    monkeypatch.setenv("MUDROOM_TESTING", "1")
+    settings = load_settings({}, config=Path("/dev/null"), workspace=tmp_path / "room")
+    async with open_house(settings, guests=UnjailedGuests()) as house:
+        run = await house.corpus.begin_run(RunKind.CRAWL, "https://example.org/", {})
+        await run.abandon()
+        place = tmp_path / "room/runs" / run.run_id / "manifest.json"
+        place.write_text(json.dumps(json.loads(place.read_bytes()) | {"run_id": name}, indent=2))
+        assert await _code(house.resume(run.run_id)) is Code.SNAPSHOT_CORRUPT
+        assert await _code(house.corpus.read_manifest(run.run_id)) is Code.SNAPSHOT_CORRUPT
+        assert await _code(gather_citations(house.corpus, runs_since=None)) is Code.SNAPSHOT_CORRUPT
+        assert [(each.run_id, each.state) for each in await house.corpus.list_runs()] == [(run.run_id, None)]
+    assert outside.exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n": {}},
+        {"n": "*"},
+        {"bytes": "1"},
+        {"bytes": None},
+        {"bytes": 1e400},
+        {"outcome": []},
+        {"n": None},
+        {"decision": {}},
+        {"source_ref": ["x"]},
+        {"source_ref": {"x": 1}},
+        None,
+        {"-": "bytes"},
+        {"-": "decision"},
+        {"-": "outcome"},
+    ],
+)
+@pytest.mark.parametrize("is_killed", [True, False])
+async def test_an_edited_row_is_damage_and_stops_nothing_but_a_prune(
+    tmp_path: Path, change: dict[str, object] | None, is_killed: bool
+) -> None:
+    corpus = FileCorpus(tmp_path / "room", VERSIONS)
+    run = await corpus.begin_run(RunKind.CRAWL, "https://example.org/", {})
+    await run.store(decided(run.run_id, 1))
+    path = tmp_path / "room/runs" / run.run_id / "manifest.json"
+    if is_killed:
+        await run.abandon()
+        (path,) = (tmp_path / "room/private/state/runs").glob("*.pages.jsonl")
+    else:
+        await run.finish(CrawlState.COMPLETE)
+    record = json.loads(path.read_bytes())
+    rows = [record] if is_killed else record["pages"]
+    if change is None:
+        rows[0] = 5
+    else:
+        rows[0].update(change)
+        rows[0].pop(rows[0].pop("-", ""), None)
+    path.write_text(f"{json.dumps(rows[0])}\n" if is_killed else json.dumps(record, indent=2))
+    assert len(await corpus.list_runs()) == 1
+    with suppress(StoreFailed):
+        await gather_citations(corpus, runs_since=None)
+    with suppress(StoreFailed):
+        await (await corpus.reopen_run(run.run_id)).writer.abandon()
+    await corpus.aclose()
+
+
+@pytest.mark.parametrize("what", ["pipe", "hard link", "link"])
+@pytest.mark.parametrize("place", [".partial-manifest.json", "pages.jsonl.new"])
+async def test_what_lies_where_a_file_is_made_is_neither_waited_for_nor_written_to(
+    tmp_path: Path, what: str, place: str
+) -> None:
+    """A run that was killed is taken up again, whatever somebody laid into its folders meanwhile."""
+    corpus = FileCorpus(tmp_path / "room", VERSIONS)
+    run = await corpus.begin_run(RunKind.CRAWL, "https://example.org/", {})
+    await run.abandon()
+    folder = tmp_path / "room/runs" / run.run_id
+    if place.endswith(".new"):
+        folder, place = tmp_path / "room/private/state/runs", f"{run.run_id}.{place}"
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"somebody's own")
+    match what:
+        case "pipe":
+            os.mkfifo(folder / place)
+        case "hard link":
+            os.link(outside, folder / place)
+        case _:
+            (folder / place).symlink_to(outside)
+    reopened = await asyncio.wait_for(corpus.reopen_run(run.run_id), 10)
+    manifest = await reopened.writer.finish(CrawlState.COMPLETE)
+    assert manifest["state"] == "COMPLETE"
+    assert outside.read_bytes() == b"somebody's own"
+    assert place not in {path.name for path in folder.iterdir()}
     await corpus.aclose()
 
 

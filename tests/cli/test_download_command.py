@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,17 @@ def test_urls_come_from_standard_input(download: Download, site: SiteServer, fol
     listed = "\n".join(site.url(f"/{name}") for name in ("one", "two", "three")).encode()
     assert download("-O", "-i", "-", "--concurrency", "1", "-q", stdin=listed) == Ran(0, "", "")
     assert names(folder) == ["one", "three", "two"]
+
+
+@pytest.mark.parametrize("list_name", ["-", "list"])
+def test_a_list_in_no_encoding_is_a_list_of_which_one_line_is_no_url(
+    download: Download, site: SiteServer, folder: Path, list_name: str
+) -> None:
+    listed = b"https://exa\xffmple.test/\n" + site.url("/one").encode() + b"\n"
+    (folder / "list").write_bytes(listed)
+    ran = download("-O", "-i", list_name, "--jsonl", stdin=listed)
+    reports = {report["code"]: report["bytes"] for report in map(json.loads, ran.out.splitlines())}
+    assert (ran.status, reports) == (3, {"INVALID_URL": 0, None: 3})
 
 
 def test_the_status_says_whether_all_came_and_a_line_what_became_of_each(
@@ -202,6 +214,21 @@ def test_two_versions_never_become_one_file(
     assert asked_ranges(site)[1:] == ranges
 
 
+@pytest.mark.parametrize("is_longer", [False, True], ids=["as long", "longer"])
+def test_a_redirect_that_leads_elsewhere_the_next_time_joins_no_halves(
+    download: Download, file: RangeFile, site: SiteServer, folder: Path, *, is_longer: bool
+) -> None:
+    """Validators tell versions of one address apart, and say nothing of two: both files here are "v1"."""
+    elsewhere = RangeFile(body=OTHER * 2 if is_longer else OTHER)
+    site.add(elsewhere.route("/other.bin"))
+    site.add(Route(path="/latest", status=302, headers=(("Location", "/data.bin"),)))
+    file.breaks_after = 1000
+    assert download("-O", "-C", "/latest").status == 1
+    site.add(Route(path="/latest", status=302, headers=(("Location", "/other.bin"),)))
+    assert download("-O", "-C", "/latest").status == 0
+    assert contents(folder) == {"latest": elsewhere.body}
+
+
 def test_what_had_come_wholly_is_only_put_in_place(
     download: Download, file: RangeFile, site: SiteServer, folder: Path
 ) -> None:
@@ -268,3 +295,17 @@ def test_continuing_to_a_pipe_writes_it_through(download: Download, folder: Path
     (folder / "null").symlink_to("/dev/null")
     assert download("-o", "null", "-C", "/one").status == 0
     assert names(folder) == ["null"]
+
+
+@pytest.mark.parametrize("more", [(), ("-C",)], ids=["anew", "continued"])
+def test_a_pipe_or_device_that_somebody_left_under_the_name_of_a_url_is_not_written_to(
+    download: Download, site: SiteServer, folder: Path, more: tuple[str, ...]
+) -> None:
+    os.mkfifo(folder / "one")
+    (folder / "two").symlink_to("/dev/null")
+    ran = download("-O", "/one", "/two", "/three", "--json", *more)
+    assert ran.status == 1
+    assert [report["code"] for report in json.loads(ran.out)] == [*["STORE_UNAVAILABLE"] * 2, None]
+    assert "two is a device or pipe here; remove it, or name it yourself with -o" in ran.err
+    assert (folder / "one").is_fifo()
+    assert (folder / "two").is_symlink()

@@ -8,7 +8,7 @@ import pytest
 
 from mudroom.cli.app import main
 from mudroom.cli.entry import run_command
-from mudroom.errors import Code, StoreFailed
+from mudroom.errors import Code, InvalidConfig, StoreFailed
 
 RunCli = Callable[..., Any]
 COMMANDS = sorted(main.list_commands(click.Context(main)))
@@ -93,6 +93,7 @@ def test_what_arguments_brought_is_inert_in_a_usage_error(run_cli: RunCli) -> No
         (click.Abort(), 130, "cancelled\n"),
         (KeyboardInterrupt(), 130, "cancelled\n"),
         (StoreFailed(Code.NO_SPACE, "full\x1b"), 1, "NO_SPACE  full\\x1b\n"),
+        (InvalidConfig("crawl.max_pages is -3"), 2, "settings   crawl.max_pages is -3\nhelp       Mend"),
         (PermissionError(13, "Permission denied", "/x"), 1, "FAILED     /x: Permission denied\n"),
     ],
     ids=lambda value: type(value).__name__,
@@ -106,6 +107,17 @@ def test_every_end_has_a_status_and_words(
 
     assert run_command([], failing) == status
     assert capsys.readouterr().err.lstrip().startswith(words)
+
+
+def test_of_a_run_that_does_not_fit_nobody_is_sent_to_the_settings(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    @click.command()
+    def failing() -> None:
+        raise InvalidConfig("crawl_X is complete; crawl again with: mudroom crawl", is_of_run=True)
+
+    assert run_command([], failing) == 2
+    assert capsys.readouterr().err == "run        crawl_X is complete; crawl again with: mudroom crawl\n"
 
 
 def test_a_fault_of_ours_is_not_taken_for_lost_output() -> None:

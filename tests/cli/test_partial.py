@@ -90,6 +90,7 @@ FORGED: list[tuple[str, dict[str, Any] | bytes]] = [
     ("a total that is a truth", {"total": True}),
     ("a header of another line", {"etag": '"v1"\r\nX: y'}),
     ("a weak version", {"etag": 'W/"v1"'}),
+    ("no source", {"source_sha256": None}),
     ("a list", b"[]"),
 ]
 
@@ -193,3 +194,31 @@ async def test_a_full_disk_keeps_what_was_certain(tmp_path: Path) -> None:
     assert isinstance(caught.value.__cause__, OSError)
     assert caught.value.__cause__.errno == errno.ENOSPC
     assert held(tmp_path / "f").size == 4
+
+
+async def test_what_another_put_in_the_place_of_a_part_is_neither_opened_up_nor_moved(tmp_path: Path) -> None:
+    """In a folder that others write to, a link may stand where the part was: its mode is its owner's business."""
+    secret = tmp_path / "secret"
+    secret.write_text("key")
+    secret.chmod(0o600)
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    with PartialFile(folder / "f", URL) as part:
+        part.begin(VALIDATORS, 4)
+        await part.take(body(b"body"))
+        (folder / ".f.part").unlink()
+        (folder / ".f.part").symlink_to(secret)
+        with pytest.raises(StoreFailed) as caught:
+            part.finish()
+    assert "another file has taken the place" in caught.value.message
+    assert secret.stat().st_mode & 0o777 == 0o600
+    assert not (folder / "f").exists()
+
+
+async def test_notes_that_are_another_file_are_named_as_what_is_to_be_removed(tmp_path: Path) -> None:
+    await break_off(tmp_path / "f", b"half")
+    (tmp_path / ".f.part.json").unlink()
+    os.mkfifo(tmp_path / ".f.part.json")
+    with pytest.raises(StoreFailed) as caught, PartialFile(tmp_path / "f", URL):
+        pass
+    assert f"{tmp_path}/.f.part.json is not what a download left there" in caught.value.message

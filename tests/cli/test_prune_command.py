@@ -204,6 +204,8 @@ def test_an_index_is_rebuilt_and_what_is_damaged_is_named(run_cli: RunCli, works
     assert ran.status == 1
     assert segment.name in ran.err
     assert "1 record of the old index" in ran.err
+    (named,) = (line for line in ran.err.splitlines() if "; mudroom verify " in line)
+    assert f"1 record of {workspace.runs[-1]}; mudroom verify" in named
     (workspace.root / "index.sqlite").write_bytes(b"x" * 5000)
     assert "index.sqlite.old" in run_cli("rebuild").err
     assert len(workspace.kept()) == 3

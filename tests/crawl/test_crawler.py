@@ -643,6 +643,8 @@ async def test_a_store_that_fails_three_times_in_a_row_ends_the_crawl(bench: Any
     assert len(manifest["pages"]) == 4
     assert manifest["state"] == "FAILED"
     assert codes(manifest) == ["STORE_UNAVAILABLE"]
+    (warning,) = manifest["warnings"]
+    assert warning["message"] == "stopped because pages could not be written: failed; 27 URLs remain"
 
 
 async def test_a_store_that_recovers_ends_nothing(bench: Any) -> None:

@@ -85,7 +85,7 @@ async def test_the_function_is_told_where_the_link_stands(bench: Any) -> None:
     assert seen == [(f"{A}/a", f"{A}/", 1, 1, 1), (f"{A}/b", f"{A}/a", 2, 2, 0)]
 
 
-@pytest.mark.parametrize("answer", [None, "yes", math.nan, math.inf, [], ZeroDivisionError], ids=str)
+@pytest.mark.parametrize("answer", [None, "yes", math.nan, math.inf, 10**400, [], ZeroDivisionError], ids=str)
 async def test_a_function_that_fails_costs_its_link_and_a_warning(
     bench: Any, answer: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -104,6 +104,21 @@ async def test_a_function_that_fails_costs_its_link_and_a_warning(
     assert codes(manifest) == ["FOLLOW_FAILED"]
     assert "page text" not in caplog.text
     assert manifest["state"] == "COMPLETE"
+
+
+async def test_a_function_that_fails_on_every_link_fills_no_log(
+    bench: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(url: str, context: LinkContext) -> bool:
+        raise LookupError(url, context)
+
+    site = {f"{A}/": bench.page(links=tuple(f"/{number}" for number in range(40)))}
+    manifest = await bench.crawl(site, should_follow=fail, **FAST)
+    (warning,) = manifest["warnings"]
+    assert warning["message"] == "40 links left out because should_follow failed on them"
+    assert [record.getMessage().partition("\n")[0] for record in caplog.records] == [
+        "should_follow failed: LookupError"
+    ]
 
 
 def test_a_function_is_asked_for() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import hashlib
 from typing import Any
 
 import pytest
@@ -78,6 +79,8 @@ ROWS: dict[str, tuple[bytes, list[str]]] = {
     "a URL that is none": (response("http://[/"), ["INVALID_URL"]),
     "a URL with a password": (response("https://me:secret@site.example/"), ["STORED"]),
     "no date": (response(date="yesterday"), ["SNAPSHOT_CORRUPT"]),
+    "a date before the first": (response(date="0001-01-01T00:00:00+14:00"), ["SNAPSHOT_CORRUPT"]),
+    "a date after the last": (response(date="9999-12-31T23:59:59-14:00"), ["SNAPSHOT_CORRUPT"]),
     "a block digest that does not hold": (
         response(more=(("WARC-Block-Digest", f"sha256:{'0' * 64}"),)),
         ["SNAPSHOT_CORRUPT"],
@@ -110,6 +113,41 @@ async def test_a_revisit_has_the_body_of_its_original(desk: Desk) -> None:
     first, second = manifest["pages"][:2]
     assert first["sha256"] == second["sha256"]
     assert first["source_ref"] != second["source_ref"]
+
+
+async def test_a_revisit_whose_digest_is_not_that_of_the_body_it_names_is_damaged(desk: Desk) -> None:
+    body = b"<p>Kept by somebody."
+    refers = ("WARC-Refers-To-Date", "2020-02-02T20:20:20Z")
+    digests = [
+        f"sha1:{hashlib.sha1(body, usedforsecurity=False).hexdigest()}",
+        f"sha256:{hashlib.sha256(b'another').hexdigest()}",
+        "blake9:zz",
+    ]
+    manifest = await desk.take_in(
+        response()
+        + b"".join(
+            response(
+                date=f"2021-01-0{n}T00:00:00Z", kind="revisit", more=(refers, ("WARC-Payload-Digest", digest))
+            )
+            for n, digest in enumerate(digests, 1)
+        )
+    )
+    assert ends(manifest) == ["STORED", "STORED", "SNAPSHOT_CORRUPT", "STORED"]
+
+
+async def test_a_revisit_may_repeat_the_digest_of_its_original_taken_over_chunks(desk: Desk) -> None:
+    chunks = b"4\r\n<p>x\r\n0\r\n\r\n"
+    digest = ("WARC-Payload-Digest", f"sha256:{hashlib.sha256(chunks).hexdigest()}")
+    coded = (*HTML, ("Transfer-Encoding", "chunked"))
+    manifest = await desk.take_in(
+        response(body=chunks, headers=coded, more=(digest,))
+        + response(
+            date="2021-01-01T00:00:00Z",
+            kind="revisit",
+            more=(digest, ("WARC-Refers-To-Date", "2020-02-02T20:20:20Z")),
+        )
+    )
+    assert ends(manifest) == ["STORED", "STORED"]
 
 
 async def test_records_of_other_types_are_counted(desk: Desk) -> None:

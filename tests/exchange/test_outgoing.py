@@ -128,8 +128,10 @@ async def test_a_record_that_is_damaged_lets_no_file_come_to_be(busy: Desk) -> N
         raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a record is damaged")
 
     busy.house.archive.get = damaged  # type: ignore[method-assign]
-    with pytest.raises(StoreFailed):
+    with pytest.raises(StoreFailed) as caught:
         await busy.write_warc(run_id)
+    assert caught.value.code is Code.SNAPSHOT_CORRUPT
+    assert caught.value.message == f"page 1 of {run_id}: a record is damaged; nothing was written"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from mudroom.fetch import (
     RedirectRule,
     RedirectScope,
 )
-from mudroom.net import WireRequest, WireResponse
+from mudroom.net import NetLimits, WireRequest, WireResponse
 from mudroom.testing.authority import Authority
 from mudroom.testing.clocks import FixedClock
 from mudroom.testing.resolvers import ScriptedResolver
@@ -52,6 +52,13 @@ async def drain(fetcher: Fetcher, request: FetchRequest) -> None:
 
 def to(location: str, status: int = 302, path: str = "/") -> Route:
     return Route(path=path, status=status, headers=(("Location", location),))
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+@pytest.mark.parametrize("name", ["max_body_bytes", "max_decoded_bytes"])
+def test_a_limit_that_lets_nothing_through_is_a_mistake(name: str, limit: int) -> None:
+    with pytest.raises(ValueError, match="greater than 0"):
+        ask("https://example.org/", **{name: limit})
 
 
 # ---- one hop ----
@@ -449,6 +456,23 @@ async def test_one_limit_holds_for_all_bodies_of_a_chain(
         else:
             error = await failure(fetcher_for(site), request)
             assert (error.code, error.wire_bytes) == (code, wire_bytes)
+
+
+@pytest.mark.parametrize("size", [100, 101])
+async def test_without_a_limit_of_its_own_a_request_has_the_profiles(fetcher_for: Build, size: int) -> None:
+    moved = Route(path="/moved", status=302, headers=(("Location", "/"),))
+    async with SiteServer(moved, Route(path="/", body=b"x" * size)) as site:
+        fetcher = fetcher_for(site, limits=NetLimits(max_body_bytes=100))
+        for path in ("/", "/moved"):
+            request = ask(site.url(path))
+            if size == 100:
+                assert (await fetcher.fetch(request)).wire_bytes == size
+                continue
+            assert (await failure(fetcher, request)).code is Code.BODY_TOO_LARGE
+            with pytest.raises(ContentRefused):
+                await drain(fetcher, request)
+            with pytest.raises(ContentRefused):
+                await fetcher.submit(request)
 
 
 PLAIN = b"mudroom " * 4000

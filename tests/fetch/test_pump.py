@@ -95,14 +95,17 @@ async def test_a_file_has_the_mode_that_its_user_gives_to_files(paper: World, tm
     assert target.stat().st_mode == other.stat().st_mode
 
 
-async def test_threads_that_ask_for_the_mask_at_once_leave_it_as_it_was() -> None:
-    interval, mask = sys.getswitchinterval(), read_mask()
+def test_threads_that_ask_for_the_mask_at_once_leave_it_as_it_was() -> None:
+    interval, mask, start = sys.getswitchinterval(), read_mask(), threading.Barrier(4)
+
+    def ask() -> set[int]:
+        start.wait(30)
+        return {read_mask() for _ in range(100_000)}
+
     sys.setswitchinterval(1e-6)
     try:
-        masks = await asyncio.gather(
-            *(asyncio.to_thread(lambda: {read_mask() for _ in range(5_000)}) for _ in range(4))
-        )
-        assert masks == [{mask}] * 4
+        with ThreadPoolExecutor(4) as threads:
+            assert [each.result() for each in [threads.submit(ask) for _ in range(4)]] == [{mask}] * 4
         assert read_mask() == mask
     finally:
         sys.setswitchinterval(interval)

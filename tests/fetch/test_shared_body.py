@@ -1,5 +1,6 @@
 import asyncio
 import traceback
+from typing import Any
 
 import pytest
 
@@ -52,6 +53,19 @@ async def test_a_reader_that_is_alone_makes_the_producer_wait_and_loses_nothing(
     body.finish()
     assert chunks == [b"%d" % number for number in range(QUEUE_CHUNKS * 3)]
     assert await rest_of(reader) == []
+
+
+async def test_a_producer_that_waits_lets_the_loop_rest() -> None:
+    body = SharedBody("site.test")
+    readers = [body.subscribe() for _ in range(2)]
+    pushing = asyncio.create_task(fill(body, QUEUE_CHUNKS + 1))
+    await turn()
+    loop: Any = asyncio.get_running_loop()
+    assert not pushing.done()
+    assert not loop._ready  # nothing is to be done until a reader moves
+    for reader in readers:
+        await anext(reader)
+    await pushing
 
 
 async def test_several_that_are_all_slow_wait_for_each_other() -> None:

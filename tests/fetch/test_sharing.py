@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import gzip
 import sys
 import traceback
 import tracemalloc
@@ -863,3 +864,78 @@ async def test_who_is_in_a_hurry_has_the_exchange_that_he_joins_start_sooner(pap
     gate.set()
     await asyncio.gather(*asking)
     assert [url.rpartition("/")[2] for url in paper.transport.dialled] == ["held", "shared", "a", "b"]
+
+
+# ---- an answer that is all here at its headers ----
+
+
+PACKED = gzip.compress(BODY)
+
+
+@pytest.mark.parametrize(
+    ("change", "body"), [({}, BODY), ({"decode": False}, PACKED)], ids=["decoded", "as received"]
+)
+async def test_a_body_that_is_here_already_is_given_in_one_piece(
+    paper: Any, change: dict[str, Any], body: bytes
+) -> None:
+    paper.transport.set_answers(
+        paper.url("/"), PaperAnswer(body=PACKED, headers=(("Content-Encoding", "gzip"),))
+    )
+    reply = await paper.open().submit(paper.ask("/", **change))
+    assert (reply.body, reply.peek, reply.wire_bytes) == (body, body[:PEEK_BYTES], len(PACKED))
+    assert reply.timings.total_seconds is not None
+    await paper.settle()
+
+
+@pytest.mark.parametrize(
+    ("answer", "change", "code"),
+    [
+        (PACKED, {"max_decoded_bytes": len(BODY) - 1}, Code.DECODED_TOO_LARGE),
+        (PACKED[:-9], {}, Code.DECODE_FAILED),
+        (PACKED, {"max_body_bytes": len(PACKED) - 1}, Code.BODY_TOO_LARGE),
+    ],
+    ids=["unpacks to too much", "cut short", "too much"],
+)
+async def test_a_body_that_is_here_already_has_the_limits_of_any_other(
+    paper: Any, answer: bytes, change: dict[str, Any], code: Code
+) -> None:
+    paper.transport.set_answers(
+        paper.url("/"), PaperAnswer(body=answer, headers=(("Content-Encoding", "gzip"),))
+    )
+    error = await failure(paper.open().submit(paper.ask("/", **change)))
+    assert error.code is code
+    assert [hop.status for hop in error.hops] == [200]
+    await paper.settle()
+
+
+async def test_a_stream_is_given_a_peek_of_a_body_that_is_here_already(paper: Any) -> None:
+    paper.transport.set_answers(paper.url("/"), PaperAnswer(body=BODY))
+    fetcher = paper.open()
+    whole, stream = await asyncio.gather(
+        fetcher.submit(paper.ask("/")), fetcher.submit(paper.ask("/", is_streaming=True))
+    )
+    assert (whole.body, await stream.read(), stream.peek) == (BODY, BODY, BODY[:PEEK_BYTES])
+    assert len(paper.transport.dials) == 1
+
+
+@pytest.mark.parametrize(
+    ("callers", "is_whole"),
+    [
+        ((False,), True),
+        ((False, False), True),
+        ((True,), False),
+        ((False, True), False),
+        ((True, False), False),
+    ],
+    ids=["one", "two", "a stream", "a stream joins", "a stream is joined"],
+)
+async def test_only_what_nobody_streams_when_it_is_asked_for_may_send_as_it_likes(
+    paper: Any, callers: tuple[bool, ...], *, is_whole: bool
+) -> None:
+    paper.serve("/", b"hello")
+    fetcher = paper.open()
+    replies = await asyncio.gather(
+        *(fetcher.submit(paper.ask("/", is_streaming=is_streaming)) for is_streaming in callers)
+    )
+    assert [await reply.read() for reply in replies] == [b"hello"] * len(callers)
+    assert [dial.is_whole for dial in paper.transport.dials] == [is_whole]

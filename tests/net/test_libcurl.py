@@ -10,12 +10,13 @@ from mudroom.testing.routes import Route
 from mudroom.testing.server import SiteServer
 
 FETCH = """
-import asyncio, sys
+import asyncio, os, sys
 from ipaddress import ip_address
 from mudroom.address import parse_url
 from mudroom.net import CurlTransport, WireRequest
 
-async def main(url, ca_file):
+async def main(url, ca_file, secrets):
+    os.environ["SSLKEYLOGFILE"] = secrets  # as a program does that reads a file of settings late
     transport = CurlTransport()
     request = WireRequest(url=parse_url(url), addresses=(ip_address("127.0.0.1"),), ca_file=ca_file)
     async with transport.open(request) as response:
@@ -38,6 +39,7 @@ async def test_the_secrets_of_a_session_are_written_nowhere(
             FETCH,
             f"https://site.test:{site.tls_port}/",
             str(ca_file),
+            str(secrets),
             env=os.environ | {"SSLKEYLOGFILE": str(secrets), "PYTHONPATH": os.pathsep.join(sys.path)},
             stdout=asyncio.subprocess.PIPE,
         )

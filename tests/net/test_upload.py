@@ -246,6 +246,21 @@ async def test_a_source_that_never_ends_meets_the_total_deadline(
         await site.wait_for_close()
 
 
+async def test_a_source_that_is_cancelled_is_not_waited_for(transport: CurlTransport, wire: Wire) -> None:
+    class Cancelled:
+        length = None
+
+        async def open(self) -> AsyncIterator[bytes]:
+            yield b"x"
+            raise asyncio.CancelledError
+
+    async with SiteServer(echo("/")) as site:
+        with pytest.raises(FetchFailed) as caught:
+            await send(transport, wire, site.url("/"), Cancelled())
+        assert caught.value.code is Code.CANCELLED
+        await site.wait_for_close()
+
+
 async def test_giving_up_closes_the_source_and_the_socket(transport: CurlTransport, wire: Wire) -> None:
     opened, closed = asyncio.Event(), asyncio.Event()
 

@@ -143,6 +143,7 @@ def test_whatever_callers_do_each_gets_every_byte_or_a_named_end(
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(900)
 @settings(max_examples=10_000, deadline=None)
 @given(plans=PLANS, chunks=BODIES, breaks_off=st.booleans())
 def test_ten_thousand_stories_lose_nothing(

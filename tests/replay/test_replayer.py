@@ -322,6 +322,90 @@ async def test_a_crawl_that_went_on_after_it_was_cancelled_is_replayed_as_one(se
     assert report.differences == ()
 
 
+async def crawl_in_two_sittings(settings: Settings, site: SiteServer) -> dict[str, Any]:
+    """The manifest of a crawl that was stopped while it waited for /held, and went on."""
+    held = asyncio.Event()
+    site.add(page("/held", gate=held))
+    near = reach(settings, site)
+    policy = replace(near.crawl, concurrency=1, retries=0)
+    async with open_house(near, guests=UnjailedGuests()) as house:
+        work = asyncio.create_task(house.crawl(site.url("/"), policy))
+        await site.wait_for_requests(1, "/held")
+        work.cancel()
+        cut = await work
+    held.set()
+    async with open_house(near, guests=UnjailedGuests()) as house:
+        return await house.resume(cut["run_id"])
+
+
+STRICT, LOOSE = "User-agent: *\nDisallow: /1\nDisallow: /3\n", "User-agent: *\nAllow: /\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "refused"),
+    [(STRICT, LOOSE, ["/1"]), (LOOSE, STRICT, ["/3"]), (STRICT, STRICT, ["/1", "/3"])],
+    ids=["relaxed", "tightened", "unchanged"],
+)
+async def test_what_robots_said_in_each_sitting_is_replayed_though_it_changed(
+    settings: Settings, first: str, second: str, refused: list[str]
+) -> None:
+    """/1 was decided in the first sitting, /3 in the second."""
+    rules = replace(text("/robots.txt", first), then=(text("/robots.txt", second),))
+    routes = (rules, page("/", "/1", "/2", "/held", "/3"), page("/1"), page("/2"), page("/3"))
+    async with SiteServer(*routes) as site:
+        live = await crawl_in_two_sittings(settings, site)
+        assert site.hit_count("/robots.txt") == 2
+    assert [path for path, end in ends(live) if end == "ROBOTS_DENIED"] == refused
+    assert (await replay(settings, live["run_id"])).differences == ()
+
+
+async def test_what_robots_were_warned_of_in_an_earlier_sitting_stays_in_the_record(
+    settings: Settings,
+) -> None:
+    settings = replace(settings, fetch=replace(settings.fetch, max_decoded_bytes=1_000_000))
+    long = text("/robots.txt", LOOSE + "# more to come\n" * 40_000)
+    rules = replace(long, then=(text("/robots.txt", LOOSE),))
+    async with SiteServer(rules, page("/", "/1", "/held", "/2"), page("/1"), page("/2")) as site:
+        live = await crawl_in_two_sittings(settings, site)
+    assert [each["code"] for each in live["warnings"]].count("ROBOTS_TRUNCATED") == 1
+    assert (await replay(settings, live["run_id"])).differences == ()
+
+
+MAPS = text(
+    "/robots.txt", "Sitemap: /a.txt\nSitemap: https://elsewhere.example/\nSitemap: /b.txt\nSitemap: /c.txt\n"
+)
+
+
+async def test_a_crawl_whose_bytes_ended_with_its_seed_looks_for_no_sitemaps_in_a_replay(
+    settings: Settings,
+) -> None:
+    routes = (MAPS, page("/", "/1", words="many " * 200), text("/a.txt", ""))
+    live = await crawl_once(settings, *routes, max_total_bytes=400)
+    assert [each["code"] for each in live["warnings"]] == ["BYTE_LIMIT", "NOTHING_STORED"]
+    assert (await replay(settings, live["run_id"])).differences == ()
+
+
+@pytest.mark.parametrize("ending", ["time", "person"])
+async def test_a_crawl_that_ended_among_its_sitemaps_ends_there_in_a_replay(
+    settings: Settings, ending: str
+) -> None:
+    held = asyncio.Event()
+    async with SiteServer(MAPS, page("/", "/1"), replace(text("/b.txt", ""), gate=held)) as site:
+        site.add(text("/a.txt", f"{site.url('/2')}\n"))
+        seconds = 1.5 if ending == "time" else 60.0
+        near = reach(settings, site)
+        policy = replace(near.crawl, max_duration_seconds=seconds, delay_seconds=0.0, retries=0)
+        async with open_house(near, guests=UnjailedGuests()) as house:
+            work = asyncio.create_task(house.crawl(site.url("/"), policy))
+            await site.wait_for_requests(1, "/b.txt")
+            if ending == "person":
+                work.cancel()
+            live = await work
+        held.set()
+    assert (len(live["pages"]), live["state"]) == (1, "LIMIT_REACHED" if ending == "time" else "CANCELLED")
+    assert (await replay(settings, live["run_id"])).differences == ()
+
+
 async def test_a_scored_crawl_is_replayed_with_its_function_and_refused_without(settings: Settings) -> None:
     def score(url: str, context: object) -> bool | float:
         del context

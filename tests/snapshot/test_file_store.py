@@ -462,6 +462,7 @@ async def test_a_rebuilt_index_says_what_is_damaged_and_cuts_nothing_acknowledge
     segment.write_bytes(data)
     report = rebuild_index(root)
     assert (report.segment_count, report.record_count, report.damaged) == (1, 2, (segment.name,))
+    assert (report.lost_count, report.lost_by_run) == (2, ((page().run_id, 2),))
     assert segment.read_bytes() == bytes(data)
     store = open_store()
     for number in (0, 1):

@@ -118,10 +118,13 @@ def _prepare(
     seed: str | Seed, policy: CrawlPolicy | None, settings: Settings | None
 ) -> tuple[str, Settings, CrawlPolicy]:
     """URL, settings and policy of one crawl. Raises: InvalidConfig."""
+    if not isinstance(policy, CrawlPolicy | None):
+        raise InvalidConfig(f"policy is {type(policy).__name__}; expected a CrawlPolicy")
     settings = settings or load_settings(os.environ)
     policy = policy or settings.crawl
     if isinstance(seed, str):
         return seed, settings, policy
+    _check_seed(seed)
     if seed.agent is not None:
         try:
             check_request_headers((("User-Agent", seed.agent),))
@@ -129,3 +132,13 @@ def _prepare(
             raise InvalidConfig(f"the seed's agent cannot be sent: {error.message}") from error
         settings = replace(settings, fetch=replace(settings.fetch, user_agent=seed.agent))
     return seed.url, settings, replace(policy, seed_headers=(*policy.seed_headers, *seed.headers))
+
+
+def _check_seed(seed: object) -> None:
+    """Nothing, when it is one, of the types that it says. Raises: InvalidConfig."""
+    if not isinstance(seed, Seed) or not isinstance(seed.url, str):
+        raise InvalidConfig(f"seed is {type(seed).__name__}; expected a URL as text, or a Seed with one")
+    if not isinstance(seed.agent, str | None):
+        raise InvalidConfig(f"the seed's agent is {type(seed.agent).__name__}; expected text")
+    if not isinstance(seed.headers, tuple | list):
+        raise InvalidConfig(f"the seed's headers are {type(seed.headers).__name__}; expected a tuple")

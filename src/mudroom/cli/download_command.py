@@ -100,7 +100,7 @@ def command(  # noqa: PLR0913 - one parameter an option
     mudroom download -O -C -i urls.txt                   (again, until all have come)
 
     A file appears under its name only when it is whole, and replaces one that exists;
-    devices and pipes are written through. Nothing is written to a terminal. With -C what
+    devices and pipes that -o names are written through. Nothing is written to a terminal. With -C what
     has come of a file that breaks off stays beside it (.NAME.part and .NAME.part.json),
     and the next -C goes on with it where the server shows that it is still the same.
 
@@ -162,7 +162,7 @@ def _choose_destinations(targets: Sequence[UrlTarget], output: str | None) -> li
         raise click.UsageError(
             f"two of the URLs would be written to {error}; fetch one of them with -o"
         ) from error
-    return [FileDestination(Path(name)) for name in names]
+    return [FileDestination(Path(name), is_named=False) for name in names]
 
 
 def _make_orders(

@@ -56,9 +56,11 @@ def run_command(arguments: Sequence[str], command: click.Command = main) -> int:
         _write("cancelled\n")
         return ExitStatus.CANCELLED
     except InvalidConfig as error:
+        label = "run" if error.is_of_run else "settings"
         for fault in error.faults:
-            _write(f"settings   {make_inert(fault)}\n")
-        _write(f"help       {error.advice}\n")
+            _write(f"{label:<10} {make_inert(fault)}\n")
+        if not error.is_of_run:
+            _write(f"help       {error.advice}\n")
         return ExitStatus.USAGE
     except MudroomError as error:
         _write(f"{error.code.value}  {make_inert(error.message)}\nhelp       {error.advice}\n")

@@ -42,7 +42,8 @@ class PartialFile:
 
     def __init__(self, target: Path, untrusted_url: str) -> None:
         self._target = target
-        self._url_digest = hashlib.sha256(untrusted_url.encode("utf-8", "surrogatepass")).hexdigest()
+        self._url_digest = _digest(untrusted_url)
+        self._source_digest = ""
         name = f".{_shorten_name(target.name)}.part"
         self._path = target.parent / name
         self._notes_path = target.parent / f"{name}.json"
@@ -85,15 +86,20 @@ class PartialFile:
         if self.held.total is None:
             self.held = replace(self.held, total=total)
 
-    def begin(self, validators: BodyVersion, total: int | None) -> None:
-        """Begin anew with an answer; what lay here is gone. Raises: StoreFailed."""
+    def begin(self, validators: BodyVersion, total: int | None, source: str = "") -> None:
+        """Begin anew with an answer, of this final URL; what lay here is gone. Raises: StoreFailed."""
         try:
             os.ftruncate(self._descriptor, 0)
             os.lseek(self._descriptor, 0, os.SEEK_SET)
-            self.held, self._certain = HeldBody(size=0, total=total, validators=validators), 0
+            self.held = HeldBody(size=0, total=total, validators=validators)
+            self._source_digest, self._certain = _digest(source), 0
             self._write_notes()
         except OSError as error:
             raise fail_to_write(self._target, error) from error
+
+    def is_from(self, source: str) -> bool:
+        """Whether what lies here came from this final URL: what tells versions apart says nothing of two addresses."""
+        return self._source_digest == _digest(source)
 
     def forget(self) -> None:
         """Let go of what lies here. Raises: StoreFailed."""
@@ -115,7 +121,7 @@ class PartialFile:
                 self.forget()
             raise FetchFailed(Code.CONNECTION_LOST, f"{total} bytes were declared, and {size} have come")
         try:
-            put_in_place(self._path, self._target)
+            put_in_place(self._descriptor, self._path, self._target)
             self._is_done = True
             self._notes_path.unlink(missing_ok=True)
         except OSError as error:
@@ -136,7 +142,7 @@ class PartialFile:
         for _ in range(_TRIES):
             descriptor = os.open(self._path, _FLAGS, 0o600)
             try:
-                self._check(descriptor)
+                _check(descriptor, self._path)
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if os.path.samestat(os.fstat(descriptor), self._path.lstat()):
                     return descriptor
@@ -153,14 +159,6 @@ class PartialFile:
             os.close(descriptor)
         raise StoreFailed(Code.STORE_UNAVAILABLE, f"another download to {self._target} is running")
 
-    def _check(self, descriptor: int) -> None:
-        """That the file is one that we may write: not a link to another, not somebody else's."""
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or found.st_uid != os.geteuid():
-            raise StoreFailed(
-                Code.STORE_UNAVAILABLE, f"{self._path} is not what a download left there; remove it"
-            )
-
     def _read_notes(self) -> HeldBody:
         """What the notes say, as far as the file bears it out; nothing where they are not of this URL."""
         try:
@@ -168,13 +166,14 @@ class PartialFile:
         except OSError:
             return HeldBody()
         try:
-            self._check(descriptor)
+            _check(descriptor, self._notes_path)
             notes = json.loads(os.read(descriptor, _MAX_NOTES_BYTES))
         except (OSError, ValueError, RecursionError):
             return HeldBody()
         finally:
             os.close(descriptor)
         held = _parse_notes(notes, self._url_digest)
+        self._source_digest = notes["source_sha256"] if held.size else ""
         return held if held.size <= os.fstat(self._descriptor).st_size else HeldBody()
 
     def _write_notes(self) -> None:
@@ -187,6 +186,7 @@ class PartialFile:
         notes = {
             "schema": _SCHEMA,
             "url_sha256": self._url_digest,
+            "source_sha256": self._source_digest,
             "etag": held.validators.etag,
             "last_modified": held.validators.last_modified,
             "size": held.size,
@@ -217,12 +217,20 @@ class PartialFile:
             self._descriptor = -1
 
 
+def _check(descriptor: int, path: Path) -> None:
+    """That the file is one that we may write: not a link to another, not somebody else's."""
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or found.st_uid != os.geteuid():
+        raise StoreFailed(Code.STORE_UNAVAILABLE, f"{path} is not what a download left there; remove it")
+
+
 def _parse_notes(notes: Any, url_digest: str) -> HeldBody:
     """The notes where they are of this form and URL; a file that anybody may have written is not believed more."""
     match notes:
         case {
             "schema": str(schema),
             "url_sha256": str(digest),
+            "source_sha256": str(),
             "etag": str(etag),
             "last_modified": str(last_modified),
             "size": int(size),
@@ -243,6 +251,10 @@ def _shorten_name(name: str) -> str:
     if len(encoded) <= _MAX_NAME_BYTES:
         return name
     return os.fsdecode(encoded[:_MAX_NAME_BYTES]) + "-" + hashlib.sha256(encoded).hexdigest()[:16]
+
+
+def _digest(url: str) -> str:
+    return hashlib.sha256(url.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _open_closed(path: str, flags: int) -> int:

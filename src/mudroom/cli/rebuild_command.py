@@ -17,6 +17,9 @@ from mudroom.cli.work import run_work
 
 __all__ = ["command"]
 
+_MAX_TOLD = 20
+"""Runs that lost records."""
+
 
 @click.command("rebuild", cls=TeachingCommand)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
@@ -50,6 +53,11 @@ def command(*, as_json: bool) -> int:
             "lost",
             f"{describe_count(report.lost_count, 'record')} of the old index, in no segment or not whole",
         )
+    for run_id, count in report.lost_by_run[:_MAX_TOLD]:
+        told = f"of {run_id}; mudroom verify {run_id} names its page" if run_id else "that no run took in"
+        voice.insist("", f"{describe_count(count, 'record')} {told}")
+    if len(report.lost_by_run) > _MAX_TOLD:
+        voice.say("", f"and of {len(report.lost_by_run) - _MAX_TOLD} runs more; all of them with --json")
     for name in report.damaged:
         voice.insist("damaged", f"{name} holds bytes that are no record; what is whole in it is indexed")
     return ExitStatus.FAILED if report.damaged or report.lost_count else ExitStatus.DONE

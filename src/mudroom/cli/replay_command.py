@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from mudroom.assembly import open_study
+from mudroom.cli.amounts import describe_count
 from mudroom.cli.console import Voice, print_json
 from mudroom.cli.exits import ExitStatus
 from mudroom.cli.options import CommonOptions, common_options
@@ -17,7 +18,10 @@ from mudroom.cli.work import run_work
 from mudroom.replay import ReplayReport
 from mudroom.settings import Settings
 
-__all__ = ["command"]
+__all__ = ["command", "tell_report"]
+
+_MAX_TOLD = 20
+"""Pages that cannot be read."""
 
 
 @click.command("replay", cls=TeachingCommand)
@@ -46,7 +50,7 @@ def command(*, run: str, as_json: bool) -> int:
     report = run_work(_replay(settings, run, progress))
     if as_json:
         print_json(_describe(report))
-    _tell(report, voice, settings)
+    tell_report(report, voice, settings)
     return ExitStatus.DONE if report.is_equal else ExitStatus.NEGATIVE
 
 
@@ -73,11 +77,17 @@ def _describe(report: ReplayReport) -> dict[str, Any]:
     }
 
 
-def _tell(report: ReplayReport, voice: Voice, settings: Settings) -> None:
-    for number, error in report.unreadable:
+def tell_report(report: ReplayReport, voice: Voice, settings: Settings) -> None:
+    """What came of a replay, in few lines however much differs."""
+    shown = report.unreadable if voice.is_verbose else report.unreadable[:_MAX_TOLD]
+    for number, error in shown:
         voice.insist(error.code.value, f"page {number} of {report.replay_of}: {error.message}")
-    for number in report.missing:
-        voice.say("missing", f"no page led to page {number} of {report.replay_of} this time")
+    if len(shown) < len(report.unreadable):
+        voice.say("", f"and {len(report.unreadable) - len(shown)} more; all of them with --json or --verbose")
+    if report.missing:
+        others = len(report.missing) - 1
+        more = f" and {describe_count(others, 'page')} more" if others else ""
+        voice.say("missing", f"nothing led to page {report.missing[0]} of {report.replay_of}{more} this time")
     tell_versions(report.versions, voice)
     tell_differences(report.differences, voice)
     pages = len(report.manifest["pages"])

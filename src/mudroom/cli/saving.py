@@ -58,8 +58,10 @@ class StreamDestination:
 class FileDestination:
     """A file, written under a temporary name beside its own and then moved; or what no file may replace."""
 
-    def __init__(self, target: Path) -> None:
+    def __init__(self, target: Path, *, is_named: bool = True) -> None:
+        """Shapes: only a target that a person named may be a device or pipe, not one named after a URL."""
         self.target = target
+        self._is_named = is_named
         self.name = str(target)
         self.path: str | None = str(target)
 
@@ -90,6 +92,11 @@ class FileDestination:
         if stat.S_ISSOCK(mode):
             raise StoreFailed(
                 Code.STORE_UNAVAILABLE, f"{self.target} is a socket; name a file, or pipe -o - into it"
+            )
+        if not stat.S_ISREG(mode) and not self._is_named:
+            raise StoreFailed(
+                Code.STORE_UNAVAILABLE,
+                f"{self.target} is a device or pipe here; remove it, or name it yourself with -o",
             )
         return not stat.S_ISREG(mode) or _names_what_is_open(self.target)
 

@@ -111,7 +111,9 @@ def _may_be_host(url: ParsedUrl) -> bool:
 def _read_list(name: str) -> list[str]:
     try:
         if name == "-":
-            text = sys.stdin.read(_MAX_LIST_BYTES)
+            if sys.stdin is None:  # the shell closed it
+                raise click.UsageError("the list - cannot be read: there is no standard input")
+            text = sys.stdin.buffer.read(_MAX_LIST_BYTES).decode("utf-8", "replace")
         else:
             with Path(name).open(encoding="utf-8", errors="replace") as file:
                 text = file.read(_MAX_LIST_BYTES)

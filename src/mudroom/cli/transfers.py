@@ -151,6 +151,8 @@ class Transfers:
         headers = (*self._options.headers, _AS_IT_IS, *held.range_headers)
         async with fetcher.stream(self._request(report, headers)) as answer:
             meaning = judge_continuation(held, answer.status, answer.headers)
+            if meaning is not Continuation.RESTART and not part.is_from(answer.final.normalized):
+                meaning = Continuation.AGAIN  # a redirect leads elsewhere now
             if meaning in {Continuation.AGAIN, Continuation.COMPLETE}:
                 return meaning
             _check_status(answer)
@@ -161,7 +163,7 @@ class Transfers:
                 report.continued_from = report.size = held.size
             else:
                 report.continued_from = report.size = 0
-                part.begin(BodyVersion.of(answer.headers), total)
+                part.begin(BodyVersion.of(answer.headers), total, answer.final.normalized)
             report.total = total
             await part.take(_counted(report, answer))
         return meaning

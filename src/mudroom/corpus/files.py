@@ -15,6 +15,7 @@ __all__ = [
     "enter_folder",
     "enter_private",
     "enter_workspace",
+    "make_file",
     "map_faults",
     "open_below",
     "open_folder",
@@ -27,7 +28,7 @@ _NOT_WHAT_IT_WAS = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EE
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _TOP = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
@@ -118,6 +119,19 @@ def open_folder(name: str | Path, *, within: int | None = None) -> int:
     return os.open(name, _FOLDER, dir_fd=within)
 
 
+def make_file(name: str, mode: int, *, within: int, flags: int = os.O_WRONLY) -> int:
+    """A descriptor of an empty file of our own, in place of whatever a dead process or somebody left there.
+
+    What stood there is taken away and never opened: it may be a pipe that waits, or another name of a file
+    that lies elsewhere. Raises: OSError, also where it is a folder.
+    """
+    try:
+        return os.open(name, flags | _NEW, mode, dir_fd=within)
+    except FileExistsError:
+        os.unlink(name, dir_fd=within)
+    return os.open(name, flags | _NEW, mode, dir_fd=within)
+
+
 def write_file(
     staging: int, folder: int, name: str, pieces: Iterable[bytes], *, mode: int, is_synced: bool
 ) -> None:
@@ -127,7 +141,7 @@ def write_file(
     Raises: OSError; then nothing is left of it.
     """
     partial = f".partial-{name}"
-    descriptor = os.open(partial, _WRITE, mode, dir_fd=staging)
+    descriptor = make_file(partial, mode, within=staging)
     is_moved = False
     try:
         try:

@@ -12,6 +12,8 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from mudroom.corpus.files import make_file
+
 __all__ = ["FileJournal", "JournalLeft", "read_journal"]
 
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -26,8 +28,10 @@ class FileJournal:
         self._folder = folder
         self._name = name
         place = name if lines is None else f"{name}.new"
-        flags = _OPEN if lines is None else _OPEN & ~os.O_EXCL | os.O_TRUNC
-        self._descriptor = os.open(place, flags, 0o600, dir_fd=folder)
+        if lines is None:
+            self._descriptor = os.open(place, _OPEN, 0o600, dir_fd=folder)
+        else:
+            self._descriptor = make_file(place, 0o600, within=folder, flags=os.O_RDWR | os.O_APPEND)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # whoever gets it knows the run is dead
         self._numbers = array("I")
         self._offsets = array("Q")

@@ -18,6 +18,7 @@ __all__ = [
     "HEAD_BYTES",
     "ManifestHead",
     "Totals",
+    "check_rows",
     "encode_line",
     "encode_record",
     "read_summary",
@@ -31,6 +32,7 @@ SOURCES_SCHEMA = "mudroom.sources/1"
 HEAD_BYTES = 256 * 1024
 """What is read of a manifest for a list; options are small, and a longer head is read whole."""
 
+_CHECKED = frozenset({"n", "bytes", "outcome", "decision", "code", "source_ref"})
 _PAGES_MARK = ',\n  "pages": ['
 
 
@@ -128,6 +130,24 @@ def render_manifest(
     yield b"]\n}\n"
 
 
+def check_rows(rows: Any) -> list[dict[str, Any]]:
+    """The rows of a run's pages, which somebody may have edited: what is counted and referred to is as written.
+
+    Raises: StoreFailed SNAPSHOT_CORRUPT.
+    """
+    if isinstance(rows, list) and all(_is_row(row) for row in rows):
+        return rows
+    raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a page in the record of a run is damaged")
+
+
+def _is_row(row: Any) -> bool:
+    if not isinstance(row, dict) or not _CHECKED.issubset(row):
+        return False
+    are_numbers = type(row["n"]) is int and type(row["bytes"]) is int
+    are_names = all(isinstance(row[name], str | None) for name in ("decision", "code", "source_ref"))
+    return are_numbers and are_names and isinstance(row["outcome"], str)
+
+
 def render_sources(run_id: str, lines: Iterable[bytes]) -> Iterator[bytes]:
     """What a run asked for beside its pages as JSON, in pieces."""
     head = json.dumps({"schema": SOURCES_SCHEMA, "run_id": run_id}, indent=2).removesuffix("\n}")
@@ -162,15 +182,15 @@ def summarise_damaged(run_id: str) -> RunSummary:
     )
 
 
-def read_summary(beginning: bytes) -> RunSummary:
-    """The head of a manifest from its first bytes.
+def read_summary(beginning: bytes, run_id: str) -> RunSummary:
+    """The head of a run's manifest from its first bytes.
 
-    Raises: StoreFailed SNAPSHOT_CORRUPT when they are not one.
+    Raises: StoreFailed SNAPSHOT_CORRUPT when they are not one, or another run's.
     """
     head, mark, _ = beginning.partition(_PAGES_MARK.encode())
     try:
         value = json.loads(head + b"}" if mark else beginning)
-        return RunSummary(
+        summary = RunSummary(
             run_id=value["run_id"],
             kind=RunKind(value["kind"]),
             state=CrawlState(value["state"]),
@@ -180,5 +200,16 @@ def read_summary(beginning: bytes) -> RunSummary:
             totals=value["totals"],
             options=value["options"],
         )
+        if _is_sound(summary, run_id):
+            return summary
     except (ValueError, KeyError, TypeError, RecursionError) as fault:
         raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a run's manifest is damaged") from fault
+    raise StoreFailed(Code.SNAPSHOT_CORRUPT, "a run's manifest is damaged")
+
+
+def _is_sound(summary: RunSummary, run_id: str) -> bool:
+    """Whether what others go by has its type, and the run is the one whose folder this is."""
+    texts: tuple[Any, ...] = (summary.root_url, summary.started_at, summary.finished_at or "")
+    maps: tuple[Any, ...] = (summary.totals, summary.options)
+    are_right = all(isinstance(text, str) for text in texts) and all(isinstance(one, dict) for one in maps)
+    return are_right and summary.run_id == run_id

@@ -140,7 +140,7 @@ class MemoryCorpus:
     def _summarise(self, run_id: str) -> RunSummary:
         """A run in memory lives as long as it has not ended: nobody outlives its writer."""
         run = self._runs[run_id]
-        summary = read_summary(run.files["manifest.json"])
+        summary = read_summary(run.files["manifest.json"], run_id)
         if summary.state is not CrawlState.RUNNING:
             return summary
         totals = count_rows(parse_record(line) for line in run.lines(JournalName.PAGES))

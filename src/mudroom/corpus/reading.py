@@ -15,7 +15,7 @@ from typing import Any
 from mudroom.corpus.file_sink import JOURNAL_FOLDERS, RUNS_FOLDER, journal_name
 from mudroom.corpus.files import map_faults, open_below, open_folder, read_file
 from mudroom.corpus.journal import JournalLeft, read_journal
-from mudroom.corpus.manifest import HEAD_BYTES, Totals, read_summary
+from mudroom.corpus.manifest import HEAD_BYTES, Totals, check_rows, read_summary
 from mudroom.corpus.naming import is_run_id, run_not_found
 from mudroom.corpus.recorder import FINDINGS_FILE, SOURCES_FILE, metadata_path
 from mudroom.corpus.records import RunSummary, StoredPage
@@ -51,7 +51,7 @@ def read_run_summary(workspace: Path, run_id: str) -> RunSummary:
     journal = _read_journal(workspace, run_id, JournalName.PAGES)
     if journal is None:
         return _read_head(workspace, run_id)  # it ended meanwhile, and took its journal away
-    totals = count_rows(parse_record(line) for line in journal.lines)
+    totals = count_rows(check_rows([parse_record(line) for line in journal.lines]))
     return replace(summary, totals=totals, is_live=journal.is_live)
 
 
@@ -60,7 +60,7 @@ def _read_head(workspace: Path, run_id: str) -> RunSummary:
         beginning = read_file(folder, "manifest.json", max_bytes=HEAD_BYTES)
         if len(beginning) == HEAD_BYTES and b'\n  "pages": [' not in beginning:
             beginning = read_file(folder, "manifest.json")
-    return read_summary(beginning)
+    return read_summary(beginning, run_id)
 
 
 def read_manifest(workspace: Path, run_id: str) -> dict[str, Any]:
@@ -71,6 +71,9 @@ def read_manifest(workspace: Path, run_id: str) -> dict[str, Any]:
             journal = _read_journal(workspace, run_id, JournalName.PAGES)
             if journal is not None:
                 add_rows(manifest, journal.lines)
+    if manifest.get("run_id") != run_id:
+        raise StoreFailed(Code.SNAPSHOT_CORRUPT, f"the manifest of {run_id} is another run's")
+    check_rows(manifest.get("pages"))
     return manifest
 
 
@@ -150,7 +153,7 @@ def lock_run(workspace: Path, run_id: str) -> Iterator[int]:
 
 def add_rows(manifest: dict[str, Any], lines: Iterable[bytes]) -> None:
     """Bring the manifest of a run that has not ended up to its journal."""
-    rows = sorted((parse_record(line) for line in lines), key=lambda row: int(row["n"]))
+    rows = sorted(check_rows([parse_record(line) for line in lines]), key=lambda row: int(row["n"]))
     manifest["pages"] = rows
     manifest["totals"] = count_rows(rows)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from mudroom.corpus.manifest import ManifestHead, encode_line
+from mudroom.corpus.manifest import ManifestHead, check_rows, encode_line
 from mudroom.corpus.recorder import RunRecorder
 from mudroom.corpus.sink import JournalName
 from mudroom.errors import Code, StoreFailed
@@ -75,6 +75,7 @@ class RunRemains:
                 found = [json.loads(line) for line in journals.get(JournalName.FINDINGS, ())]
             else:
                 rows, found = manifest["pages"], json.loads(findings)["documents"]
+            check_rows(rows)
             dropped = {row["n"] for row in rows if row["code"] in given_up}
             kept = sorted((row for row in rows if row["n"] not in dropped), key=lambda row: int(row["n"]))
             numbers = {row["n"] for row in kept}

@@ -203,7 +203,7 @@ async def _reopen(corpus: CorpusStore, run_id: str) -> ReopenedRun:
         return await corpus.reopen_run(run_id, given_up=GIVEN_UP)
     except StoreFailed as error:
         if error.code is Code.RUN_ACTIVE:
-            raise InvalidConfig(f"{error.message}; {error.advice}") from error
+            raise InvalidConfig(f"{error.message}; {error.advice}", is_of_run=True) from error
         raise
 
 

@@ -162,7 +162,8 @@ class LinkSieve:
         trap = self._traps.judge(url)
         if trap is not None:
             return trap
-        score = score_link(self.reach.policy.should_follow, url.normalized, context)
+        is_first = not self._notices.has_counted(WarningCode.FOLLOW_FAILED)
+        score = score_link(self.reach.policy.should_follow, url.normalized, context, is_logged=is_first)
         if isinstance(score, WarningCode):
             self._notices.count(score)
             return None

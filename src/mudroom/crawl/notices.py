@@ -48,6 +48,11 @@ class Notices:
         if self._added[code.value] <= _MAX_OF_ONE_CODE and len(self._warnings) < _MAX_WARNINGS:
             self._warnings.append({"code": code.value, "url": url, "message": message})
 
+    def add_once(self, code: WarningCode, url: str, message: str) -> None:
+        """Note one thing, unless just that was noted before, in an earlier sitting or in this one."""
+        if {"code": code.value, "url": url, "message": message} not in self._warnings:
+            self.add(code, url, message)
+
     def count_off_host(self, host: str) -> None:
         """Count a link that leads off the crawl's hosts."""
         self._counted[WarningCode.OFF_HOST] += 1
@@ -65,6 +70,10 @@ class Notices:
     def count(self, code: WarningCode) -> None:
         """Count a link that was not followed for this reason."""
         self._counted[code] += 1
+
+    def has_counted(self, code: WarningCode) -> bool:
+        """Whether a link was not followed for this reason yet."""
+        return self._counted[code] > 0
 
     def list_all(self, root_url: str) -> list[Mapping[str, str | None]]:
         """Every warning, single ones first, then the counted ones."""

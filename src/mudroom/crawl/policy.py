@@ -201,13 +201,14 @@ class CrawlPolicy:
         described = dict(options)
         if described.pop("is_scored", False) != (should_follow is not None):
             raise InvalidConfig(
-                "the run's links are scored by a function of its program; go on with it there"
+                "the run's links are scored by a function of its program; go on with it there", is_of_run=True
             )
         named = described.pop("seed_header_names", [])
         hints = get_type_hints(cls)
         if sorted(named) != sorted(name for name, _ in seed_headers):
             raise InvalidConfig(
-                f"the run sends the headers {', '.join(named) or 'none'}; give just those again"
+                f"the run sends the headers {', '.join(named) or 'none'}; give just those again",
+                is_of_run=True,
             )
         read = {
             name: _from_plain(described[name], hints[name]) for name in described if name in hints
@@ -342,6 +343,9 @@ def _judge_headers(headers: object) -> Iterator[str]:
         yield f"seed_headers is {type(headers).__name__}; expected a tuple of (name, value)"
         return
     for header in headers:
+        if not (isinstance(header, tuple) and [type(part) for part in header] == [str, str]):
+            yield f"seed_headers holds {type(header).__name__}; expected (name, value), both text"
+            continue
         try:
             check_request_headers((header,))
         except FetchFailed as error:

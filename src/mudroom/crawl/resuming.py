@@ -68,4 +68,4 @@ def read_seed(root_url: str, notes: Mapping[str, str]) -> Seed:
 
 
 def _refuse(fault: str) -> NoReturn:
-    raise InvalidConfig(fault)
+    raise InvalidConfig(fault, is_of_run=True)

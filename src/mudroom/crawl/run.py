@@ -84,7 +84,7 @@ class CrawlRun:
         self._budget = ByteBudget(
             max_total_bytes=policy.max_total_bytes, max_page_bytes=policy.max_page_bytes
         )
-        self._charged_bytes = 0
+        self._charged_bytes = self._told_notices = 0
         self._spent = BytesSpent()
         self._notices = Notices()
         self._tally = Tally()
@@ -225,10 +225,13 @@ class CrawlRun:
             self._start(entry, reservation, now)
 
     def _charge_robots(self) -> None:
-        """Charge the budget with what robots.txt files have cost since the last time."""
+        """Charge the budget with what robots.txt files have cost since the last time; tell what was noticed."""
         received = self._robots.received_bytes
         self._budget.charge(received - self._charged_bytes)
         self._charged_bytes = received
+        for notice in self._robots.notices[self._told_notices :]:
+            self._told_notices += 1
+            self._notices.add_once(notice.code, notice.url, notice.message)
 
     def _reserve(self) -> Reservation | None:
         """A share of the bytes, or None when there is none now; without others on their way, there never is."""
@@ -431,8 +434,6 @@ class CrawlRun:
 
     def _add_last_notices(self) -> None:
         root = self._seed.name
-        for notice in self._robots.notices:
-            self._notices.add(notice.code, notice.url, notice.message)
         told = self._tally.explain_stop(self._policy, remaining=len(self._frontier))
         if told is not None:
             self._notices.add(told[0], root, told[1])

@@ -42,11 +42,15 @@ class Tally:
     quarantined: int = 0
     store_failures: int = 0
     """Pages in a row, up to the last one, that could not be written."""
+    store_fault: str = ""
+    """Why the last of them could not."""
 
     def count(self, outcome: Outcome, *, is_seed: bool) -> None:
         """Count how a page ended."""
         is_unwritten = isinstance(outcome, Failed) and outcome.reason is Reason.STORE
         self.store_failures = self.store_failures + 1 if is_unwritten else 0
+        if isinstance(outcome, Failed) and is_unwritten:
+            self.store_fault = outcome.message
         if isinstance(outcome, Stored):
             self.stored += 1
         elif isinstance(outcome, Quarantined):
@@ -101,7 +105,8 @@ class Tally:
             case Stop.CANCELLED:
                 return Code.CANCELLED, f"cancelled; {waiting}"
             case Stop.STORE:
-                return Code.STORE_UNAVAILABLE, f"stopped because pages could not be written; {waiting}"
+                why = f": {self.store_fault}" if self.store_fault else ""
+                return Code.STORE_UNAVAILABLE, f"stopped because pages could not be written{why}; {waiting}"
             case _:
                 return None
 

@@ -71,8 +71,10 @@ class MudroomError(Exception):
 class InvalidConfig(MudroomError):  # noqa: N818 - the public name of the plan
     """Settings or arguments that cannot be used; `faults` holds each of them."""
 
-    def __init__(self, faults: str | tuple[str, ...]) -> None:
+    def __init__(self, faults: str | tuple[str, ...], *, is_of_run: bool = False) -> None:
         self.faults = (faults,) if isinstance(faults, str) else faults
+        self.is_of_run = is_of_run
+        """A run that was named does not fit what is asked of it: the fault says what to do instead."""
         super().__init__(Code.INVALID_CONFIG, "\n".join(self.faults))
 
 

@@ -17,11 +17,11 @@ from typing import Any
 
 from mudroom.corpus import CorpusStore, RunWarning, RunWriter
 from mudroom.errors import FileRefused, MudroomError
-from mudroom.exchange.incoming import holds_page, judge_record, list_names, list_wanted
+from mudroom.exchange.incoming import Original, holds_page, judge_record, list_names, list_wanted
 from mudroom.exchange.opening import open_archive
 from mudroom.intake import IMPORTED_OPTION, Intake, Outcome, RecordRequest
 from mudroom.model import CrawlState, RunKind, WarningCode
-from mudroom.snapshot import SnapshotStore
+from mudroom.snapshot import SnapshotStore, parse_source_ref
 from mudroom.warc import ForeignDamage, ForeignLimits, ForeignRecord, read_foreign
 
 __all__ = ["ImportLimits", "Importer"]
@@ -146,7 +146,7 @@ class _Import:
         while len(self._bodies) > self._limits.max_originals:
             self._bodies.popitem(last=False)
 
-    async def _find_original(self, revisit: ForeignRecord) -> bytes | None:
+    async def _find_original(self, revisit: ForeignRecord) -> Original | None:
         """The body that a revisit stands for, from our own archive; None where this import brought none."""
         if self._tasks:
             await asyncio.wait(self._tasks)
@@ -154,10 +154,17 @@ class _Import:
             source_ref = self._bodies.get(name)
             if source_ref is not None:
                 try:
-                    return (await self._archive.get(source_ref)).body
+                    body = (await self._archive.get(source_ref)).body
                 except MudroomError:
                     return None
+                return Original(body=body, has_same_digest=self._is_of_digest(revisit, source_ref))
         return None
+
+    def _is_of_digest(self, revisit: ForeignRecord, source_ref: str) -> bool:
+        """Whether a record with this body carried the revisit's digest; it may be over chunks, which are not kept."""
+        digest = revisit.fields.get("warc-payload-digest", "").lower()
+        known = self._bodies.get(f"of {digest}")
+        return known is not None and parse_source_ref(known).sha256 == parse_source_ref(source_ref).sha256
 
     def warnings(self, shown_name: str) -> list[RunWarning]:
         """What was noticed of the archive as a whole, counted."""

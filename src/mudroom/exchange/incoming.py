@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from mudroom.address import parse_url, strip_credentials
@@ -9,10 +10,19 @@ from mudroom.errors import Code, EgressRefused, MudroomError, StoreFailed
 from mudroom.intake import RecordRequest
 from mudroom.warc import ForeignRecord, HttpMessage, does_digest_hold, parse_http_answer
 
-__all__ = ["holds_page", "judge_record", "list_names", "list_wanted"]
+__all__ = ["Original", "holds_page", "judge_record", "list_names", "list_wanted"]
 
 _SHOWN_CHARS = 2000
 _PAGES = frozenset({"response", "resource", "revisit"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Original:
+    """The body that a revisit stands for."""
+
+    body: bytes
+    has_same_digest: bool
+    """Its record carried the digest that the revisit carries, and it held there."""
 
 
 def holds_page(record: ForeignRecord) -> bool:
@@ -45,10 +55,10 @@ def list_wanted(record: ForeignRecord) -> tuple[str, ...]:
     return tuple(name for name in names if name)
 
 
-def judge_record(record: ForeignRecord, number: int, original: bytes | None) -> RecordRequest:
+def judge_record(record: ForeignRecord, number: int, original: Original | None) -> RecordRequest:
     """The record as a request to take it in; whatever is wrong with it is in its `refusal`.
 
-    Shapes: `original` is the body that a revisit stands for; None where it is not there, or none is needed.
+    Shapes: `original` is None where it is not there, or none is needed.
     """
     url = parse_url(record.target_uri)
     moment = _read_date(record.fields.get("warc-date", ""))
@@ -90,7 +100,7 @@ def _read_answer(record: ForeignRecord) -> HttpMessage | None:
     return message
 
 
-def _find_body(record: ForeignRecord, message: HttpMessage | None, original: bytes | None) -> bytes:
+def _find_body(record: ForeignRecord, message: HttpMessage | None, original: Original | None) -> bytes:
     declared = record.fields.get("warc-payload-digest", "")
     if record.type != "revisit":
         kept = (message.body, message.kept_body) if message else (record.block,)
@@ -99,7 +109,9 @@ def _find_body(record: ForeignRecord, message: HttpMessage | None, original: byt
         return kept[0]
     if original is None:
         raise StoreFailed(Code.SNAPSHOT_MISSING, "the record that holds its body is not in this archive")
-    return original
+    if not original.has_same_digest and does_digest_hold(declared, original.body) is False:
+        raise _corrupt("the body that it repeats is not the one that its digest names")
+    return original.body
 
 
 def _type_of(record: ForeignRecord) -> tuple[tuple[str, str], ...]:
@@ -110,9 +122,9 @@ def _type_of(record: ForeignRecord) -> tuple[tuple[str, str], ...]:
 def _read_date(text: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # the latter where its zone leads out of all years
         return None
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _corrupt(what: str) -> StoreFailed:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mudroom.corpus import CorpusStore
-from mudroom.errors import Code, NotFound
+from mudroom.errors import Code, NotFound, StoreFailed
 from mudroom.model import OutcomeKind
 from mudroom.snapshot import DamagedRecord, Snapshot, SnapshotStore
 
@@ -58,7 +58,8 @@ async def choose_records(
             continue
         done.add(source_ref)
         title = await _find_title(corpus, run_id, page) if is_accepted else ""
-        yield ChosenRecord(snapshot=await archive.get(source_ref), is_page=is_accepted, title=title)
+        snapshot = await _read(archive, source_ref, f"page {page['n']} of {run_id}")
+        yield ChosenRecord(snapshot=snapshot, is_page=is_accepted, title=title)
     if rule.is_all:
         async for record in archive.iterate_run(run_id):
             if isinstance(record, DamagedRecord):
@@ -66,6 +67,14 @@ async def choose_records(
             if record.snapshot.source_ref not in done:
                 done.add(record.snapshot.source_ref)
                 yield ChosenRecord(snapshot=record.snapshot, is_page=False)
+
+
+async def _read(archive: SnapshotStore, source_ref: str, what: str) -> Snapshot:
+    """A record. Raises: as the archive, and says which page it is of."""
+    try:
+        return await archive.get(source_ref)
+    except (NotFound, StoreFailed) as error:
+        raise type(error)(error.code, f"{what}: {error.message}; nothing was written") from error
 
 
 async def _find_title(corpus: CorpusStore, run_id: str, page: dict[str, Any]) -> str:

@@ -44,6 +44,7 @@ class Chain:
         "_slot",
         "body",
         "current",
+        "first_cookie",
         "headers",
         "heading",
         "hop_seconds",
@@ -75,6 +76,8 @@ class Chain:
         self.method = request.method
         self.headers, self.body = _carry(request)
         self.sent_headers: Headers = ()
+        self.first_cookie = ""
+        """What the host would send with the first hop, when it was asked whether others ask the same."""
         self.priority = request.priority
         self._slot: Slot | None = None
         self.hops: list[Hop] = []
@@ -83,7 +86,11 @@ class Chain:
         self._earlier_bytes = 0
         self._seen: set[tuple[str, str]] = set()
         self.is_whole = False
-        """Whether the last answer will be read whole, at once."""
+        """Whether the last answer will be read whole, at once; decided by those who want it when it is asked for.
+
+        One who streams and joins later is held up by nobody's window: whoever reads the whole beside him is given all
+        of it as it comes, and once that one has left, what waits is bounded by the limit of the body.
+        """
         self.spent_seconds = self._earlier_seconds = 0.0
         self.hop_seconds = 0.0
         """What the last hop took of it, to its headers."""
@@ -204,6 +211,12 @@ class Chain:
             for name, value in self.headers
             if (kept := remove_cookies(value, names) if name.lower() == "cookie" else value)
         )
+
+    def find_cookie(self, hooks: HopHooks) -> str:
+        """The host's cookie for the hop that comes next; none where the caller sent one himself."""
+        if any(name.lower() == "cookie" for name, _ in self.headers):
+            return ""
+        return hooks.cookies_for(self.current.url, self._request.partition)
 
     def add_cookies(self, headers: Headers, hooks: HopHooks) -> Headers:
         """The fields of the next hop with the host's cookies, where the caller set none or they are out of date."""

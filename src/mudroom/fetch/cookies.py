@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from mudroom.address import ParsedUrl, registrable_domain
 from mudroom.clock import Clock, SystemClock
@@ -27,6 +28,8 @@ __all__ = ["CookieJar", "JarContext", "merge_cookies", "read_cookie_names", "rem
 _MAX_PER_SITE = 50
 _MAX_COOKIES = 3000
 _MAX_SENT_CHARS = 8192
+_MAX_RECEIVED = 4 * _MAX_PER_SITE
+"""Of one answer: fifteen thousand fit into its headers, and took half a second of everybody's time."""
 _HOST_PREFIX = "__host-"
 _SECURE_PREFIX = "__secure-"
 
@@ -98,9 +101,12 @@ class CookieJar:
         return "; ".join(sent)
 
     def receive(self, url: ParsedUrl, partition: str, set_cookie: Iterable[str]) -> None:
-        """Take the Set-Cookie headers of an answer, in order; what a browser would refuse is passed over."""
+        """Take the Set-Cookie headers of an answer, in order; what a browser would refuse is passed over.
+
+        Of a flood of them the first two hundred count.
+        """
         now = self._now().timestamp()
-        for untrusted_value in set_cookie:
+        for untrusted_value in islice(set_cookie, _MAX_RECEIVED):
             parsed = parse_set_cookie(untrusted_value, now)
             if parsed is not None:
                 self._take(parsed, url, partition, now)

@@ -199,9 +199,13 @@ class Fetcher:
             raise
 
     async def _begin(self, request: FetchRequest, listener: EventSink | None) -> Chain:
+        """A chain for `submit`: with the cookie by which it differs from what others have asked already."""
         if self._egress.is_due():
             await self._egress.refresh()
-        return self._start(request, listener)
+        chain = self._start(request, listener)
+        if self._hooks is not None:
+            chain.first_cookie = chain.find_cookie(self._hooks)
+        return chain
 
     def _start(self, request: FetchRequest, listener: EventSink | None = None) -> Chain:
         check_method(request.method)

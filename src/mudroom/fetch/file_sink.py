@@ -27,7 +27,7 @@ __all__ = ["FileSink", "fail_to_write", "put_in_place", "read_mask"]
 _BATCH_BYTES = 512 * 1024
 """What is gathered before a thread is asked to write it, which costs about 50 microseconds."""
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_MAX_NAME_CHARS = 100
+_MAX_NAME_BYTES = 100
 _MASKING = threading.Lock()
 """The mask of a process can be read only by setting it: two threads at that would leave it as neither found it."""
 
@@ -63,8 +63,9 @@ class _Writing:
 
     def open(self) -> None:
         """Begin it in the folder of its target, since a name can only be moved within a file system."""
+        beginning = os.fsdecode(os.fsencode(self._target.name)[:_MAX_NAME_BYTES])
         self._file = tempfile.NamedTemporaryFile(  # noqa: SIM115 - closed by `move` or `discard`
-            prefix=f".{self._target.name[:_MAX_NAME_CHARS]}.",
+            prefix=f".{beginning}.",
             suffix=".part",
             dir=self._target.parent,
             delete=False,
@@ -78,8 +79,9 @@ class _Writing:
     def move(self) -> None:
         """Give it its name."""
         if self._file is not None:
+            self._file.flush()
+            put_in_place(self._file.fileno(), Path(self._file.name), self._target)
             self._file.close()
-            put_in_place(Path(self._file.name), self._target)
             self._file = None
 
     def discard(self) -> None:
@@ -121,12 +123,16 @@ async def _in_thread(call: Callable[[], Done]) -> Done:
         raise
 
 
-def put_in_place(temporary: Path, target: Path) -> None:
+def put_in_place(descriptor: int, temporary: Path, target: Path) -> None:
     """The whole file at its name, with the mode that a file of this user has; temporary ones are closed to others.
 
+    Shapes: `descriptor` is the temporary file's. In a folder that others write to, something else may stand under
+        its name by now: a link, whose target would be opened to everybody.
     Raises: OSError.
     """
-    temporary.chmod(0o666 & ~read_mask())
+    if not os.path.samestat(os.fstat(descriptor), temporary.lstat()):
+        raise OSError(errno.ESTALE, "another file has taken the place of its temporary one")
+    os.fchmod(descriptor, 0o666 & ~read_mask())
     temporary.replace(target)
 
 

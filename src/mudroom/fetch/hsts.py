@@ -16,7 +16,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Protocol
 
-from mudroom.address import ParsedUrl
+from mudroom.address import ParsedUrl, registrable_domain
 from mudroom.clock import Clock
 from mudroom.net import Headers
 
@@ -26,6 +26,8 @@ HSTS_HEADER = "strict-transport-security"
 _MAX_AGE_SECONDS = 100 * 365 * 86_400
 """A hundred years: more than that is a mistake, and would leave the range of dates."""
 _MAX_HOSTS = 10_000
+_MAX_PER_SITE = 256
+"""Of one registrable domain: whoever owns one has as many names below it as he likes, and must not crowd out others."""
 _FRESH_SHARE = 0.01
 _DIRECTIVE = re.compile(
     r"""[ \t]*(?:(?P<name>[!#$%&'*+\-.^_`|~0-9A-Za-z]+)
@@ -71,13 +73,18 @@ class HstsStore(Protocol):
 
 
 class MemoryHstsStore:
-    """A store that ends with the process; the host asked for longest ago makes room for a new one."""
+    """A store that ends with the process; the host asked for longest ago makes room for a new one.
 
-    def __init__(self, max_hosts: int = _MAX_HOSTS) -> None:
-        if max_hosts < 1:
-            raise ValueError("max_hosts must be at least 1")
+    A site that has too many hosts makes room for its own.
+    """
+
+    def __init__(self, max_hosts: int = _MAX_HOSTS, *, max_per_site: int = _MAX_PER_SITE) -> None:
+        if max_hosts < 1 or max_per_site < 1:
+            raise ValueError("max_hosts and max_per_site must be at least 1")
         self._max_hosts = max_hosts
+        self._max_per_site = max_per_site
         self._entries: OrderedDict[tuple[str, str], HstsEntry] = OrderedDict()
+        self._sites: dict[tuple[str, str], dict[str, None]] = {}
 
     def __len__(self) -> int:
         """How many hosts are known."""
@@ -91,15 +98,35 @@ class MemoryHstsStore:
         return entry
 
     def store(self, partition: str, host: str, entry: HstsEntry) -> None:
-        """Know this of the host; at the limit the one asked for longest ago is forgotten."""
+        """Know this of the host; at a limit another is forgotten."""
+        self.make_room(partition, host)
+        self._sites.setdefault(_site_of(partition, host), {})[host] = None
         self._entries[partition, host] = entry
         self._entries.move_to_end((partition, host))
         if len(self._entries) > self._max_hosts:
-            self._entries.popitem(last=False)
+            self.remove(*next(iter(self._entries)))
+
+    def make_room(self, partition: str, host: str) -> tuple[str, ...]:
+        """The hosts, one at most, that are forgotten so that the site of this one may have one more."""
+        hosts = self._sites.get(_site_of(partition, host), {})
+        if host in hosts or len(hosts) < self._max_per_site:
+            return ()
+        oldest = next(iter(hosts))
+        self.remove(partition, oldest)
+        return (oldest,)
 
     def remove(self, partition: str, host: str) -> None:
         """Know nothing of the host."""
-        self._entries.pop((partition, host), None)
+        if self._entries.pop((partition, host), None) is None:
+            return
+        site = _site_of(partition, host)
+        del self._sites[site][host]
+        if not self._sites[site]:
+            del self._sites[site]
+
+
+def _site_of(partition: str, host: str) -> tuple[str, str]:
+    return partition, registrable_domain(host) or host
 
 
 class Hsts:

@@ -80,6 +80,8 @@ class FileHstsStore:
 
     def store(self, partition: str, host: str, entry: HstsEntry) -> None:
         """Know this of the host from now on."""
+        for forgotten in self._memory.make_room(partition, host):
+            self._change(partition, forgotten, None)
         self._memory.store(partition, host, entry)
         self._change(partition, host, entry)
 
@@ -140,7 +142,8 @@ def _write_changes(path: Path, changes: _Changes, now: float, max_hosts: int) ->
 def _replace(path: Path, content: bytes) -> None:
     """Put a file in another's place; whoever holds the lock is alone, so that a killed writer leaves one partial."""
     partial = path.with_suffix(".partial")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    partial.unlink(missing_ok=True)  # a pipe of this name would keep us waiting for its reader
     with os.fdopen(os.open(partial, flags, 0o600), "wb") as file:
         file.write(content)
         file.flush()

@@ -76,7 +76,7 @@ class Pump:
         else:
             self._body.finish()
         finally:
-            await asyncio.wait([writing])
+            await _end(writing)
         writing.result()
         if self._failure is not None and not self._has_consumers:
             raise self._failure
@@ -118,3 +118,16 @@ class Pump:
     def _has_consumers(self) -> bool:
         """Whether anybody beside the file reads, or has read all of it."""
         return any(not reader.has_failed for reader in self._consumers)
+
+
+async def _end(writing: asyncio.Task[None]) -> None:
+    """Wait for the file; whoever is cancelled goes on to be cancelled, but leaves nobody behind who still writes."""
+    is_cancelled = False
+    while not writing.done():
+        try:
+            await asyncio.wait([writing])
+        except asyncio.CancelledError:
+            is_cancelled = True
+            writing.cancel()
+    if is_cancelled:
+        raise asyncio.CancelledError

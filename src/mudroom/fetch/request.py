@@ -120,6 +120,9 @@ class FetchRequest:
             raise ValueError(
                 "a judged URL brings its scope; base and initiator_scope belong to a written one"
             )
+        for limit in (self.max_body_bytes, self.max_decoded_bytes):
+            if limit is not None and limit <= 0:
+                raise ValueError("a limit of bytes is greater than 0, or None for the profile's")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

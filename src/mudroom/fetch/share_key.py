@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MethodType
 from typing import NamedTuple
 
-from mudroom.address import ExceptionScope
+from mudroom.address import EgressPolicy, ExceptionScope
 from mudroom.fetch.chain import Chain
 from mudroom.fetch.request import FetchRequest, RedirectRule
 from mudroom.net import Headers
@@ -41,11 +41,13 @@ class ShareKey(NamedTuple):
     """In normal form, after an upgrade by HSTS; without its fragment, which is never sent."""
     headers: Headers
     """All of them, as they stand: two requests that differ in any field or in the order of fields share nothing."""
+    cookie: str
+    """The host's own for the first hop: who has logged in meanwhile must not get what was asked for before."""
     decode: bool
     max_body_bytes: int | None
     max_decoded_bytes: int | None
-    policy: Same
-    """The policy of a fetcher is one object for as long as nothing changed."""
+    policy: EgressPolicy
+    """Under which it was judged; nearly always one and the same object."""
     scope: ExceptionScope
     exception: str | None
     redirects: RedirectRule
@@ -71,10 +73,11 @@ def make_share_key(request: FetchRequest, chain: Chain) -> ShareKey | None:
         method=request.method,
         url=chain.current.url.normalized,
         headers=request.headers,
+        cookie=chain.first_cookie,
         decode=request.decode,
         max_body_bytes=request.max_body_bytes,
         max_decoded_bytes=request.max_decoded_bytes,
-        policy=Same(chain.current.policy),
+        policy=chain.current.policy,
         scope=chain.scope,
         exception=chain.current.exception,
         redirects=request.redirects,

@@ -157,6 +157,7 @@ class SharedExchange:
     ) -> None:
         self.request = request
         self._chain = chain
+        chain.is_whole = True
         self._walk = walk
         self._limits = limits
         self._now = now
@@ -189,7 +190,10 @@ class SharedExchange:
         if not is_open and (self._stage is not _Stage.COLLECTING or caller.is_streaming):
             return Joining.TOO_LATE
         self._callers[caller] = None
-        self._whole_callers += not caller.is_streaming
+        if caller.is_streaming:
+            self._chain.is_whole = False
+        else:
+            self._whole_callers += 1
         self._chain.raise_priority(caller.priority)
         if caller.watch is not None:
             self._hear(caller.watch)
@@ -249,6 +253,10 @@ class SharedExchange:
             self._walk.sign(self._chain, error)
             raise
         self._end(None)
+        self._task.remove_done_callback(
+            self._on_done
+        )  # all that it would do is done: a turn of the loop less
+        self._on_end(self)
 
     async def _read(self, response: WireResponse) -> None:
         """The body to its end; under the time of the peek and then under that of the whole, where it is not here."""

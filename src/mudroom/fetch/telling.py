@@ -15,6 +15,7 @@ What a host raises is logged, once for each of its types, and costs no fetch; a 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 import traceback
@@ -80,19 +81,21 @@ class Telling:
     def watch(self, label: FetchLabel) -> Watch | None:
         """Who tells of one request, and must tell its ending; None where nobody would hear."""
         observer = self._find_observer(label)
+        if observer is None and not label.reference:
+            return None
+        watch = Watch(self, observer, label.reference)
         if label.reference:
             self._enter(label.reference)
-        elif observer is None:
-            return None
-        return Watch(self, observer, label.reference)
+        return watch
 
     def is_url_allowed(self, url: ParsedUrl) -> bool:
         """Whether the host lets this URL be asked; a filter that raises does not."""
         return self._ask(partial(self._context.is_url_allowed, url), default=False)
 
     def cookies_for(self, url: ParsedUrl, partition: str) -> str:
-        """The host's value of Cookie for a hop, or nothing."""
-        return self._ask(partial(self._context.cookies_for, url, partition), default="")
+        """The host's value of Cookie for a hop, or nothing; a host that says None means nothing too."""
+        untrusted: object = self._ask(partial(self._context.cookies_for, url, partition), default="")
+        return untrusted if isinstance(untrusted, str) else ""
 
     def on_cookies_received(self, url: ParsedUrl, partition: str, set_cookie: tuple[str, ...]) -> None:
         """Hand over the Set-Cookie fields of an answer, before the next hop asks for cookies."""
@@ -110,7 +113,7 @@ class Telling:
 
     def post(self, call: Callable[[], None], *, source: Callable[..., object] | None = None) -> None:
         """Have a call to the host made on the thread of observers; `source` is to blame for what it raises."""
-        self._messenger.post(partial(self._ask, call, default=None, source=source))
+        self._messenger.post(partial(self._call, call, source or call))
 
     def drop(self) -> None:
         """Count what is not told."""
@@ -148,14 +151,20 @@ class Telling:
             return None
         return observer
 
-    def _ask(
-        self, question: Callable[[], Answer], *, default: Answer, source: Callable[..., object] | None = None
-    ) -> Answer:
+    def _ask(self, question: Callable[[], Answer], *, default: Answer) -> Answer:
         try:
             return question()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the host did, it must cost no fetch
-            self._tell_fault(_name(source or question), error)
+        # Whatever the host did, it must cost no fetch; on the loop Ctrl-C is a person's.
+        except (Exception, SystemExit, asyncio.CancelledError) as error:  # noqa: BLE001
+            self._tell_fault(_name(question), error)
             return default
+
+    def _call(self, call: Callable[[], None], source: Callable[..., object]) -> None:
+        """On the thread of observers, where whatever is raised is theirs and would end the thread."""
+        try:
+            call()
+        except BaseException as error:  # noqa: BLE001 - it must cost no fetch, and no other observer
+            self._tell_fault(_name(source), error)
 
     def _tell_fault(self, name: str, error: BaseException) -> None:
         """A line for each kind of observer and hook: the type of the error, not its text, which may be a page's."""

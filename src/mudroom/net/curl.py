@@ -25,6 +25,7 @@ from mudroom.net.driver import CurlDriver
 from mudroom.net.exchange import Exchange
 from mudroom.net.handle import CurlHandle
 from mudroom.net.headers import check_method
+from mudroom.net.libcurl import drop_key_log
 from mudroom.net.proxies import note_proxies
 from mudroom.net.transport import WireRequest
 
@@ -153,6 +154,7 @@ class CurlTransport:
     """A `Transport` over libcurl. Belongs to the event loop that first uses it."""
 
     def __init__(self, *, environ: Mapping[str, str] = os.environ) -> None:
+        drop_key_log()
         self._note = note_proxies(environ)
         self._partitions: OrderedDict[str, _Partition] = OrderedDict()
         self._anchors = Anchors()

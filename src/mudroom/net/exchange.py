@@ -291,18 +291,15 @@ class Exchange:
 
     def _dial_next(self) -> None:
         address = self._addresses.popleft()
-        self._next_address_at = (
-            self._loop.time() + _STAGGER_SECONDS if self._addresses else self._connect_deadline
-        )
+        self._next_address_at = self._connect_deadline
+        if self._addresses:
+            self._next_address_at = self._loop.time() + _STAGGER_SECONDS
         handle = self._pool.take()
         handle.owner = self
         self._handles.append(handle)
+        window = 0 if self._meter is None else self._meter.window_bytes
         handle.prepare(
-            self._request,
-            address,
-            anchors=self._anchors,
-            window_bytes=0 if self._meter is None else self._meter.window_bytes,
-            is_fresh=self._is_fresh,
+            self._request, address, anchors=self._anchors, window_bytes=window, is_fresh=self._is_fresh
         )
         self._pool.run(handle)
 

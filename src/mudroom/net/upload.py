@@ -120,9 +120,10 @@ class Upload:
             self._wake()
 
     def _on_ended(self, task: asyncio.Task[None]) -> None:
-        if task.cancelled():
-            return
-        self.failure = task.exception()
+        if task.cancelled():  # by its source: who closes it takes this call away
+            self.failure = FetchFailed(Code.CANCELLED, "the source of the request's body was cancelled")
+        else:
+            self.failure = task.exception()
         self._has_ended = True
         self._wake()
 

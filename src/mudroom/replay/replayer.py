@@ -27,13 +27,23 @@ from mudroom.crawl import (
     read_retries,
 )
 from mudroom.errors import Code, InvalidConfig, MudroomError, StoreFailed
-from mudroom.intake import HEADER_NAMES_OPTION, Intake, Parts, RobotsGates, Sitemaps
+from mudroom.intake import (
+    HEADER_NAMES_OPTION,
+    Intake,
+    Parts,
+    RecordSource,
+    RobotsGates,
+    RobotsMode,
+    RobotsReader,
+    Sitemaps,
+)
 from mudroom.model import CrawlState, RunKind, WarningCode
 from mudroom.replay.compare import REPLAY_OPTION, Difference, compare_manifests, compare_versions
 from mudroom.replay.egress import find_egress
 from mudroom.replay.fetcher import ArchiveFetcher
 from mudroom.replay.priors import RecordedPriors
 from mudroom.replay.record import RunRecord, read_run
+from mudroom.replay.robots import RecordedRobots
 from mudroom.replay.sources import ArchiveSources
 from mudroom.snapshot import KeepRule, SourceKind
 
@@ -140,8 +150,8 @@ class Replayer:
             CrawlParts(
                 intake=Intake(parts),
                 corpus=corpus,
-                robots=RobotsGates(self._list(run, SourceKind.ROBOTS), None, parts.clock, _go_on),
-                sitemaps=Sitemaps(self._list(run, SourceKind.SITEMAP), parts.guests, None, parts.clock),
+                robots=RecordedRobots(run, self._open_reading),
+                sitemaps=self._list_sitemaps(run),
                 egress=egress,
                 clock=parts.clock,
                 sleep=_wait_for_ever,
@@ -150,15 +160,28 @@ class Replayer:
             )
         )
 
-    def _list(self, run: RunRecord, kind: SourceKind) -> ArchiveSources:
-        return ArchiveSources(run, self._parts.archive, kind, max_decoded_bytes=self._max_decoded_bytes)
+    def _open_reading(self, run: RunRecord, mode: RobotsMode, record: RecordSource | None) -> RobotsReader:
+        gates = RobotsGates(self._list(run, SourceKind.ROBOTS), None, self._parts.clock, _go_on)
+        return gates.open_gate(run.run_id, mode, record)
+
+    def _list_sitemaps(self, run: RunRecord) -> Sitemaps | None:
+        """The sitemaps of a run; None where it was stopped before it looked for any."""
+        is_cut = _find_stop(run) is not None
+        if is_cut and not _has_looked_for_sitemaps(run):
+            return None
+        parts = self._parts
+        return Sitemaps(self._list(run, SourceKind.SITEMAP, is_cut=is_cut), parts.guests, None, parts.clock)
+
+    def _list(self, run: RunRecord, kind: SourceKind, *, is_cut: bool = False) -> ArchiveSources:
+        max_bytes = self._max_decoded_bytes
+        return ArchiveSources(run, self._parts.archive, kind, max_decoded_bytes=max_bytes, is_cut=is_cut)
 
 
 def check_replayable(run: RunRecord) -> None:
     """Nothing, when the run can be replayed. Raises: InvalidConfig, which says why not and what to do."""
     run_id, options = run.run_id, run.options
     if run.manifest["kind"] != RunKind.CRAWL:
-        _refuse(f"{run_id} is no crawl; check its one page again with: mudroom verify {run_id}")
+        _refuse(f"{run_id} is no crawl; check what it took in again with: mudroom verify {run_id}")
     if run.manifest["state"] not in _ENDED:
         _refuse(f"{run_id} has not ended, so there is nothing to compare a replay with")
     if original := options.get(REPLAY_OPTION):
@@ -188,7 +211,7 @@ def _read_policy(run: RunRecord, should_follow: ShouldFollow | None) -> CrawlPol
 
 
 def _refuse(fault: str) -> NoReturn:
-    raise InvalidConfig(fault)
+    raise InvalidConfig(fault, is_of_run=True)
 
 
 def _list_pages(run: RunRecord) -> Sequence[tuple[int, str]]:
@@ -204,6 +227,11 @@ def _find_stop(run: RunRecord) -> Stop | None:
     """What stopped the run, where its policy does not say so by itself."""
     codes = [warning["code"] for warning in run.manifest["warnings"]]
     return next((stop for code, stop in _STOPS.items() if code in codes), None)
+
+
+def _has_looked_for_sitemaps(run: RunRecord) -> bool:
+    warned = (str(warning["code"]).startswith("SITEMAP_") for warning in run.manifest["warnings"])
+    return any(warned) or any(source["kind"] == SourceKind.SITEMAP for source in run.sources)
 
 
 async def _go_on(seconds: float) -> None:

@@ -92,7 +92,7 @@ class Rescanner:
         """
         run = await read_run(self._corpus, run_id)
         if run.manifest["state"] == CrawlState.RUNNING:
-            raise InvalidConfig(f"{run_id} has not ended; rescan it when it has")
+            raise InvalidConfig(f"{run_id} has not ended; rescan it when it has", is_of_run=True)
         reread = await open_reread(
             self._parts, run, self._versions, max_decoded_bytes=self._max_decoded_bytes
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -25,35 +26,46 @@ _PIECE_BYTES = 512
 class ArchiveSources:
     """A `RobotsFetcher` and `SitemapFetcher` that holds one run's files of a kind.
 
-    What was asked for several times is given in that order; the last answer as often as it is asked for. Of a
-    sitemap only the last answer is: those before are of sittings that were stopped before they used them.
+    Of what was asked for several times the last answer is given: sittings that had one before it were stopped
+    before they used it. (Of robots.txt files each sitting has its answer: see `RecordedRobots`.)
     """
 
     def __init__(
-        self, run: RunRecord, archive: SnapshotStore, kind: SourceKind, *, max_decoded_bytes: int
+        self,
+        run: RunRecord,
+        archive: SnapshotStore,
+        kind: SourceKind,
+        *,
+        max_decoded_bytes: int,
+        is_cut: bool = False,
     ) -> None:
+        """Those of `run`.
+
+        Shapes: `is_cut` where the run was stopped, and so may have been while it asked: who asks for what it never
+            had is then stopped too.
+        """
         self._run_id = run.run_id
         self._archive = archive
         self._kind = kind
         self._max_decoded_bytes = max_decoded_bytes
-        self._left: dict[str, deque[Mapping[str, Any]]] = defaultdict(deque)
+        self._is_cut = is_cut
+        self._answers: dict[str, Mapping[str, Any]] = {}
         self._unpaid: dict[str, int] = defaultdict(int)
         for source in run.sources:
             if source.get("kind") == kind:
                 url = str(source.get("url"))
-                if kind is SourceKind.SITEMAP:
-                    self._left[url].clear()
-                self._left[url].append(source)
+                self._answers[url] = source
                 self._unpaid[url] += int(source.get("wire_bytes") or 0)
 
     @asynccontextmanager
     async def stream(self, request: FetchRequest) -> AsyncIterator[Streamed]:
         """The answer that the run had. Raises what it recorded, what `hop_check` raises; NotFound, StoreFailed."""
         walk = Walk.of(request)
-        line = self._left.get(walk.url.normalized)
-        if not line:
+        source = self._answers.get(walk.url.normalized)
+        if source is None and self._is_cut:
+            raise asyncio.CancelledError
+        if source is None:
             raise missing_page(self._run_id, walk.url.host)
-        source = line.popleft() if len(line) > 1 else line[0]
         hops = read_hops(source.get("hops", ()))
         walk = replace(walk, wire_bytes=self._charge(walk.url.normalized))
         await walk.pass_all(hops)

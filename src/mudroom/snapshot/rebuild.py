@@ -31,6 +31,8 @@ class RebuildReport:
     """Segments that hold bytes which are no record; what is whole in them is indexed."""
     lost_count: int = 0
     """Records that the old index knew and that are in no segment, or not whole. Nothing resolves to them now."""
+    lost_by_run: tuple[tuple[str, int], ...] = ()
+    """Of them, as many as each run took in."""
     added_count: int = 0
     """Records that the old index did not know."""
     is_index_replaced: bool = False
@@ -94,7 +96,7 @@ def _rebuild(folder: ArchiveFolder, options: SnapshotOptions, *, is_replaced: bo
     held: list[SegmentFile] = []
     index = folder.index
     try:
-        index.db.execute("CREATE TEMP TABLE known AS SELECT record FROM snapshots")
+        index.db.execute("CREATE TEMP TABLE known AS SELECT record, run_id FROM snapshots")
         known = _count(index.db, "SELECT count(*) FROM temp.known")
         if not is_replaced:
             folder.recover()  # only an index that knows a segment can tell a torn tail from damage
@@ -108,6 +110,7 @@ def _rebuild(folder: ArchiveFolder, options: SnapshotOptions, *, is_replaced: bo
                 db, "SELECT count(*) FROM temp.known WHERE record IN (SELECT record FROM snapshots)"
             )
             count = index.count()
+            lost = _list_lost(db)
         segments = index.segments()
     finally:
         for file in held:
@@ -118,9 +121,19 @@ def _rebuild(folder: ArchiveFolder, options: SnapshotOptions, *, is_replaced: bo
         record_count=count,
         damaged=tuple(sorted(name for name, row in segments.items() if row.is_damaged)),
         lost_count=known - found,
+        lost_by_run=lost,
         added_count=0 if is_replaced else count - found,
         is_index_replaced=is_replaced,
     )
+
+
+def _list_lost(db: sqlite3.Connection) -> tuple[tuple[str, int], ...]:
+    """The runs that records were lost of, in order of their ids, and how many of each."""
+    rows = db.execute(
+        "SELECT run_id, count(*) FROM temp.known"
+        " WHERE record NOT IN (SELECT record FROM snapshots) GROUP BY run_id ORDER BY run_id"
+    )
+    return tuple((str(run_id), int(count)) for run_id, count in rows)
 
 
 def _forget(db: sqlite3.Connection, held: set[str], there: set[str]) -> None:
