@@ -17,8 +17,18 @@ from mudroom.crawl.reach import Reach, ReachVerdict
 from mudroom.crawl.reorder import ReorderBuffer
 from mudroom.errors import Code, EgressRefused
 from mudroom.intake import RobotsReader
+from mudroom.model import OutcomeKind
 
-__all__ = ["Attempt", "HopWatch"]
+__all__ = ["Attempt", "HopWatch", "Kept"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """How a page ended as the record of its run has it, and what it left behind."""
+
+    outcome: OutcomeKind
+    code: Code | None
+    page: EndedPage
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,6 +44,8 @@ class Attempt:
     """What tries before the last one have cost."""
     retries: list[str] = field(default_factory=list)
     """The codes of the tries that failed, so far."""
+    kept: Kept | None = None
+    """What was to be recorded of it last, whether or not that came about."""
 
     @property
     def is_seed(self) -> bool:

@@ -12,14 +12,15 @@ from typing import Any
 
 from mudroom.address import parse_url
 from mudroom.corpus import FailedRecord, PageNote, RunWarning, RunWriter, SourceRecord, StoredDocument
-from mudroom.crawl.attempt import Attempt
+from mudroom.crawl.attempt import Attempt, Kept
 from mudroom.crawl.ended import EndedPage
 from mudroom.crawl.frontier import Frontier
-from mudroom.intake import Outcome, Stored
-from mudroom.model import BlockedDocument, CrawlState, Hop
+from mudroom.errors import CODES, Code
+from mudroom.intake import Failed, Outcome, PageFacts, Stored
+from mudroom.model import BlockedDocument, CrawlState, Hop, OutcomeKind, format_document_id
 from mudroom.screen import AcceptedDocument, QuarantinedDocument
 
-__all__ = ["AttemptWriter", "leave"]
+__all__ = ["AttemptWriter", "describe_failed", "leave"]
 
 _NOTE = PageNote()
 
@@ -53,6 +54,19 @@ def leave(
     )
 
 
+def describe_failed(run_id: str, failed: FailedRecord) -> Failed:
+    """The outcome of a page that its task ended without one."""
+    facts = PageFacts(
+        number=failed.number,
+        document_id=format_document_id(run_id, failed.number),
+        run_id=run_id,
+        requested_url=failed.requested_url,
+        depth=failed.depth,
+    )
+    retryable = CODES[failed.code].retryable
+    return Failed(facts=facts, code=failed.code, message=failed.message, retryable=retryable)
+
+
 class AttemptWriter:
     """Writes one page of a run, once."""
 
@@ -84,17 +98,18 @@ class AttemptWriter:
             base=parse_url(note.links_base),
             link_scope=note.link_scope,
         )
-        self.hold(page)
+        self._keep(page, OutcomeKind.STORED)
         return await self._run.store(document, self._charge(note))
 
     async def quarantine(self, document: QuarantinedDocument, note: PageNote = _NOTE) -> StoredDocument:
         """Keep a document with a warning in quarantine/."""
-        self.hold(leave(self._attempt, wire_bytes=note.wire_bytes))
+        self._keep(leave(self._attempt, wire_bytes=note.wire_bytes), OutcomeKind.QUARANTINED)
         return await self._run.quarantine(document, self._charge(note))
 
     async def record_blocked(self, document: BlockedDocument, note: PageNote = _NOTE) -> None:
         """Record a withheld document."""
-        self.hold(leave(self._attempt, wire_bytes=note.wire_bytes))
+        page = leave(self._attempt, wire_bytes=note.wire_bytes)
+        self._keep(page, OutcomeKind.BLOCKED, document.code)
         await self._run.record_blocked(document, self._charge(note))
 
     async def record_failed(self, failed: FailedRecord) -> None:
@@ -105,7 +120,9 @@ class AttemptWriter:
         """Record the failure of the last try, if it was one. Raises: StoreFailed."""
         failed, self._failed = self._failed, None
         if failed is not None:
-            self.hold(leave(self._attempt, hops=failed.hops, wire_bytes=failed.wire_bytes))
+            page = leave(self._attempt, hops=failed.hops, wire_bytes=failed.wire_bytes)
+            kind = OutcomeKind.BLOCKED if failed.is_blocked else OutcomeKind.FAILED
+            self._keep(page, kind, failed.code)
             wire_bytes = failed.wire_bytes + self._attempt.spent_bytes
             await self._run.record_failed(replace(failed, wire_bytes=wire_bytes))
 
@@ -116,6 +133,11 @@ class AttemptWriter:
     def _charge(self, note: PageNote) -> PageNote:
         """What the page cost, with the tries before the last."""
         return replace(note, wire_bytes=note.wire_bytes + self._attempt.spent_bytes)
+
+    def _keep(self, page: EndedPage, outcome: OutcomeKind, code: Code | None = None) -> None:
+        """Before the page is recorded so: whoever cancels it meanwhile finds what to go on with."""
+        self.hold(page)
+        self._attempt.kept = Kept(outcome=outcome, code=code, page=page)
 
     def hold(self, page: EndedPage) -> None:
         """Keep what the page leaves behind, unless just that is kept."""

@@ -17,7 +17,7 @@ from typing import Any
 from mudroom.budget import ByteBudget, Reservation
 from mudroom.corpus import FailedRecord, ReopenedRun, RunWriter
 from mudroom.crawl.aside import run_aside
-from mudroom.crawl.attempt import Attempt
+from mudroom.crawl.attempt import Attempt, Kept
 from mudroom.crawl.ended import EndedPage
 from mudroom.crawl.faults import describe_fault
 from mudroom.crawl.following import Follower
@@ -28,7 +28,7 @@ from mudroom.crawl.orders import RunOrders
 from mudroom.crawl.policy import CrawlPolicy
 from mudroom.crawl.ports import CrawlParts
 from mudroom.crawl.progress import BytesSpent, restore_progress, save_progress
-from mudroom.crawl.recording import leave
+from mudroom.crawl.recording import describe_failed, leave
 from mudroom.crawl.reorder import ReorderBuffer
 from mudroom.crawl.seed import Seed
 from mudroom.crawl.sitemap_visits import SitemapVisitor
@@ -37,9 +37,9 @@ from mudroom.crawl.telling import CrawlTeller
 from mudroom.crawl.timer import Timer
 from mudroom.crawl.visitor import PageVisitor
 from mudroom.crawl.visits import VisitPlanner
-from mudroom.errors import CODES, Code, StoreFailed
-from mudroom.intake import Failed, Outcome, PageFacts
-from mudroom.model import CrawlState, PageState, WarningCode, format_document_id
+from mudroom.errors import Code, StoreFailed
+from mudroom.intake import Failed, Outcome
+from mudroom.model import CrawlState, PageState, WarningCode
 
 __all__ = ["CrawlRun"]
 
@@ -298,17 +298,18 @@ class CrawlRun:
         await self._take_in_ready()
 
     async def _take_in_ready(self) -> None:
-        """The pages whose turn it is; all of it, or at the next sitting again."""
-        if self._tally.stop in _ABORTS:
-            return  # at the next sitting
+        """The pages whose turn it is, though the crawl ends: a replay knows only that they were recorded.
+
+        The seed then comes again at the next sitting, which reads the sitemaps that this one could not.
+        """
         for page in self._line.take_ready():
             self._frontier.release(page.number)
             self._spent.pages += page.wire_bytes
             await self._follower.follow(page, self._sitemaps, self._run_aside)
-            if self._must_abort():
+            if page.number == 1 and self._must_abort():
                 self._frontier.rollback()
-                return
-            self._save_notes()
+            else:
+                self._save_notes()
 
     def _save_notes(self) -> None:
         save_progress(self._frontier, self._notices, self._follower.sieve, self._spent)
@@ -341,13 +342,13 @@ class CrawlRun:
             attempt.entry.url,
             f"page {attempt.number} was given up: {type(error).__name__}",
         )
-        attempt.reservation.settle(attempt.reservation.limit_bytes)
         self._frontier.hold(leave(attempt))
-        await self._record_failed(attempt, Code.INTERNAL_ERROR, "mudroom failed on this page")
-        self._line.end(leave(attempt))
+        if await self._record_failed(attempt, Code.INTERNAL_ERROR, "mudroom failed on this page"):
+            attempt.reservation.settle(attempt.reservation.limit_bytes)
+            self._line.end(leave(attempt))
 
-    async def _record_failed(self, attempt: Attempt, code: Code, message: str) -> None:
-        self._tally.count_fault(code, is_seed=attempt.is_seed)
+    async def _record_failed(self, attempt: Attempt, code: Code, message: str) -> bool:
+        """Record a page that ended without an outcome; False where it was recorded before, which then holds."""
         failed = FailedRecord(
             number=attempt.number,
             requested_url=attempt.entry.url,
@@ -359,22 +360,23 @@ class CrawlRun:
         try:
             await self._writer.record_failed(failed)
         except StoreFailed as error:
-            if error.code is not Code.SNAPSHOT_MISMATCH:  # which says: it was recorded before it ended so
-                self._end_for_store()
+            if error.code is Code.SNAPSHOT_MISMATCH and attempt.kept is not None:
+                self._take_as_recorded(attempt, attempt.kept)
+                return False
+            self._end_for_store()
+        self._tally.count_fault(code, is_seed=attempt.is_seed)
         self._teller.tell_page(attempt.entry, PageState.FAILED, number=attempt.number, code=code)
-        await self._outlet(self._describe_failed(failed))
+        await self._outlet(describe_failed(self._writer.run_id, failed))
+        return True
 
-    def _describe_failed(self, failed: FailedRecord) -> Failed:
-        run_id, number = self._writer.run_id, failed.number
-        facts = PageFacts(
-            number=number,
-            document_id=format_document_id(run_id, number),
-            run_id=run_id,
-            requested_url=failed.requested_url,
-            depth=failed.depth,
-        )
-        retryable = CODES[failed.code].retryable
-        return Failed(facts=facts, code=failed.code, message=failed.message, retryable=retryable)
+    def _take_as_recorded(self, attempt: Attempt, kept: Kept) -> None:
+        """A page whose task ended between its record and its outcome counts as what the record says."""
+        attempt.reservation.settle(kept.page.wire_bytes - attempt.spent_bytes)
+        self._tally.count_recorded(kept.outcome, kept.code, is_seed=attempt.is_seed)
+        self._frontier.hold(kept.page)
+        self._line.end(kept.page)
+        state = PageState(kept.outcome.value)
+        self._teller.tell_page(attempt.entry, state, number=attempt.number, code=kept.code)
 
     def _end_for_store(self) -> None:
         self._tally.stop = self._tally.stop or Stop.STORE
@@ -403,9 +405,8 @@ class CrawlRun:
         code = Code.CRAWL_LIMIT_REACHED if is_timeout else Code.CANCELLED
         message = "the crawl's time was up" if is_timeout else "the crawl was cancelled"
         for task, attempt in self._in_flight.items():
-            if task.cancelled():
+            if task.cancelled() and await self._record_failed(attempt, code, message):
                 attempt.reservation.settle(0)
-                await self._record_failed(attempt, code, message)
         for task in [task for task in self._in_flight if task.cancelled()]:
             del self._in_flight[task]
         try:

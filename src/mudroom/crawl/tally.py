@@ -67,6 +67,10 @@ class Tally:
     def restore(self, outcome: OutcomeKind, code: Code | None, *, is_seed: bool) -> None:
         """Count a page that an earlier sitting recorded."""
         self.attempted += 1
+        self.count_recorded(outcome, code, is_seed=is_seed)
+
+    def count_recorded(self, outcome: OutcomeKind, code: Code | None, *, is_seed: bool) -> None:
+        """Count a page by what the record of its run says of it."""
         if outcome is OutcomeKind.STORED:
             self.stored += 1
         elif outcome is OutcomeKind.QUARANTINED:
