@@ -3,6 +3,7 @@
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from mudroom.cli.console import Voice
 from mudroom.cli.manifest import tell_manifest
 from mudroom.corpus import FailedRecord, FileCorpus, RunVersions
 from mudroom.errors import Code
-from mudroom.model import RunKind
+from mudroom.model import CrawlState, RunKind
 
 from .conftest import RunCli
 
@@ -50,6 +51,40 @@ def test_a_run_that_was_killed_is_told_from_one_that_lasts(
     assert state in run_cli("runs", "@last").err
     assert json.loads(run_cli("runs", "@last", "--json").out)["state"] == "RUNNING"
     del corpus
+
+
+ORIGINS = [
+    # kind, what it was begun with, what people read
+    (RunKind.CRAWL, {}, "crawl"),
+    (RunKind.CRAWL, {"replay_of": "crawl_01OTHER"}, "replay of crawl_01OTHER"),
+    (RunKind.FILE, {"imported_from": "site.warc.gz"}, "imported"),
+    (RunKind.FILE, {}, "file"),
+    (RunKind.CRAWL, {"replay_of": {"edited": "by hand"}}, "crawl"),
+]
+
+
+@pytest.mark.parametrize(("kind", "options", "words"), ORIGINS)
+def test_a_replay_and_an_import_are_told_from_what_asked_a_site(
+    run_cli: RunCli, tmp_path: Path, kind: RunKind, options: dict[str, Any], words: str
+) -> None:
+    corpus = FileCorpus(tmp_path / "workspace", VERSIONS)
+
+    async def leave() -> None:
+        run = await corpus.begin_run(kind, "https://example.org/", options)
+        await run.finish(CrawlState.COMPLETE)
+        await corpus.aclose()
+
+    asyncio.run(leave())
+    head, row = run_cli("runs").out.splitlines()
+    at = head.index("kind")
+    assert row[at : head.index("root")].strip() == words
+    (told,) = json.loads(run_cli("runs", "--json").out)
+    of_text = {name: value if isinstance(value, str) else None for name, value in options.items()}
+    assert {"replay_of": None, "imported_from": None} | of_text == {
+        name: told[name] for name in ("replay_of", "imported_from")
+    }
+    said = run_cli("runs", "@last").err
+    assert (f"kind       {words}\n" in said) == (words not in {"crawl", "file"})
 
 
 def test_numbers_are_said_as_a_person_says_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,9 @@ from mudroom.cli.options import CommonOptions, common_options
 from mudroom.cli.teaching import TeachingCommand
 from mudroom.cli.work import run_work
 from mudroom.corpus import RunSummary
+from mudroom.intake import IMPORTED_OPTION
 from mudroom.model import CrawlState
+from mudroom.replay import REPLAY_OPTION
 from mudroom.settings import Settings
 
 __all__ = ["command"]
@@ -42,7 +44,8 @@ def command(*, run: str | None, limit: int, as_json: bool, as_jsonl: bool) -> in
     mudroom runs 01KD --json       (the beginning of an id, while only one begins so)
 
     RUNNING is a run that somebody writes at this moment; INTERRUPTED one whose program
-    was killed: what it had taken in is there. The demo keeps its runs apart, in the folder
+    was killed: what it had taken in is there. A replay is a run too, and @last may be one:
+    its kind is "replay of RUN", that of an archive's import "imported". The demo keeps its runs apart, in the folder
     demo of your workspace: mudroom runs --workspace <workspace>/demo
 
     Exit status: 0 found, 1 nothing found.
@@ -54,6 +57,8 @@ def command(*, run: str | None, limit: int, as_json: bool, as_jsonl: bool) -> in
         if as_json or as_jsonl:
             (print_json if as_json else print_jsonl)(manifest)
         else:
+            if origin := _name_origin(summary):
+                common.voice().say("kind", origin)
             tell_manifest(
                 manifest, common.voice(), settings.workspace, is_table_wanted=True, state=_name_state(summary)
             )
@@ -65,7 +70,7 @@ def command(*, run: str | None, limit: int, as_json: bool, as_jsonl: bool) -> in
         for each in runs:
             print_jsonl(_describe(each))
     elif runs:
-        columns = ("run", "state", "started", "stored", "withheld", "failed", "root")
+        columns = ("run", "state", "started", "stored", "withheld", "failed", "kind", "root")
         print_table(columns, [_row(each) for each in runs], _STYLES)
     if not runs:
         common.voice().say("nothing", f"no runs in {settings.workspace}")
@@ -99,6 +104,8 @@ def _describe(run: RunSummary) -> dict[str, Any]:
     return {
         "run_id": run.run_id,
         "kind": run.kind.value,
+        "replay_of": _read_option(run, REPLAY_OPTION),
+        "imported_from": _read_option(run, IMPORTED_OPTION),
         "state": run.state.value if run.state else None,
         "is_live": run.is_live,
         "root_url": run.root_url,
@@ -115,6 +122,19 @@ def _name_state(run: RunSummary) -> str:
     return "INTERRUPTED" if run.state is CrawlState.RUNNING and not run.is_live else run.state.value
 
 
+def _read_option(run: RunSummary, name: str) -> str | None:
+    """A text among what a run was begun with."""
+    value = run.options.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _name_origin(run: RunSummary) -> str | None:
+    """Where a run comes from that asked no site; None for every other."""
+    if replayed := _read_option(run, REPLAY_OPTION):
+        return f"replay of {replayed}"
+    return "imported" if _read_option(run, IMPORTED_OPTION) else None
+
+
 def _row(run: RunSummary) -> tuple[str, ...]:
     totals = run.totals
     return (
@@ -124,5 +144,6 @@ def _row(run: RunSummary) -> tuple[str, ...]:
         str(totals.get("stored", "")),
         str(totals["blocked"] + totals["quarantined"]) if totals else "",
         str(totals.get("failed", "")),
+        _name_origin(run) or run.kind.value,
         run.root_url,
     )
