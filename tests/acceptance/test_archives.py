@@ -107,6 +107,16 @@ def test_everything_leaves_when_asked_for_and_meets_the_same_verdicts(
     assert "imported_at" in program.run("inspect", "@last/2").told
 
 
+def test_an_export_replaces_a_file_of_its_name_and_says_so(taken: Taken, tmp_path: Path) -> None:
+    target = tmp_path / "site.warc.gz"
+    order = ("export", taken.manifest["run_id"], "--warc", str(target))
+    assert "replaced" not in taken.program.run(*order).err
+    first = target.read_bytes()
+    target.write_bytes(b"of another run")
+    assert "site.warc.gz was there before, and was replaced" in taken.program.run(*order).err
+    assert target.stat().st_size == len(first)
+
+
 def test_a_wacz_leaves_and_comes_in(taken: Taken, program: Program, tmp_path: Path) -> None:
     target = tmp_path / "site.wacz"
     taken.export("--wacz", str(target))

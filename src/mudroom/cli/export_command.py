@@ -43,7 +43,8 @@ def command(
     mudroom export @last --warc everything.warc.gz --all
 
     The file holds the bytes as they were received, and the answers' headers but Set-Cookie;
-    what was sent in requests was never kept. It appears whole or not at all.
+    what was sent in requests was never kept. It appears under its name only when it is whole,
+    and replaces a file that exists, as download -o does; that one was replaced is said.
 
     Exit status: 0 written, 1 could not be written, or there is nothing to write.
     """
@@ -55,10 +56,13 @@ def command(
     settings = common.load()
     rule, summary = ExportRule(is_all=is_all, with_cookies=with_cookies), ExportSummary()
     chunks = ship_run(settings, run, rule, is_wacz=wacz is not None, summary=summary)
+    is_replaced = target.is_file()
     size = run_work(FileDestination(target).take(chunks))
     report = {"path": str(target), "bytes": size, "pages": summary.pages, "others": summary.others}
     if as_json:
         print_json(report)
+    if is_replaced:
+        common.voice().say("note", f"{target} was there before, and was replaced")
     others = f", {summary.others} other records" if summary.others else ""
     common.voice().say("written", f"{target}  {summary.pages} pages{others}, {size:,} bytes")
     return ExitStatus.DONE
