@@ -546,6 +546,8 @@ async def test_sizes_are_bounded_whole_and_streamed(
         with pytest.raises(ContentRefused) as caught:
             await drain(fetcher, request)
         assert caught.value.code is code
+        assert "127.0.0.1" in error.message
+        assert "127.0.0.1" in caught.value.message
 
 
 async def test_a_refused_type_ends_at_the_headers_and_frees_the_connection(fetcher_for: Build) -> None:

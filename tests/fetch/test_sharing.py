@@ -819,6 +819,7 @@ async def test_the_limit_of_bytes_is_exact(world: World, *, is_streaming: bool) 
         error = await failure(read(fetcher, world.ask("/", is_streaming=is_streaming, **limit)))
         assert isinstance(error, ContentRefused)
         assert error.code in {Code.BODY_TOO_LARGE, Code.DECODED_TOO_LARGE}
+        assert error.hops[-1].url.split("/")[2].partition(":")[0] in error.message
     await world.settle()
 
 

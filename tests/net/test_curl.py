@@ -195,7 +195,7 @@ async def test_no_address_that_answers_is_a_failed_connection(
 ) -> None:
     error = await failure(transport, wire(f"http://site.test:{closed_port}/secret", "127.0.0.1", "127.0.0.3"))
     assert error.code is Code.CONNECT_FAILED
-    assert "site.test" in error.message
+    assert f"site.test:{closed_port}" in error.message
     assert "secret" not in error.message
 
 
@@ -257,7 +257,7 @@ async def test_the_environment_decides_nothing(
         error = await failure(transport, wire(f"http://site.test:{closed_port}/"))
     assert "http_proxy" in error.message
     assert "ignored" in error.message
-    assert str(closed_port) not in error.message
+    assert "127.0.0.1" not in error.message
     await transport.aclose()
 
 

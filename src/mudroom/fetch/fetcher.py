@@ -167,7 +167,7 @@ class Fetcher:
                 return Fetched(
                     **_describe(chain, response),
                     body=body,
-                    decoded=self._decode(request, response, body),
+                    decoded=self._decode(request, response, body, chain.current.url.host),
                     wire_bytes=chain.received_bytes,
                     duration_seconds=self._now() - started,
                 )
@@ -191,7 +191,7 @@ class Fetcher:
                 yield Streamed(
                     **_describe(chain, response),
                     response=response,
-                    decoder=self._decoder(request, response),
+                    decoder=self._decoder(request, response, chain.current.url.host),
                     earlier_bytes=chain.received_bytes - response.received_bytes,
                 )
         except MudroomError as error:
@@ -360,18 +360,20 @@ class Fetcher:
             response_timeout_seconds=left,
         )
 
-    def _decode(self, request: FetchRequest, response: WireResponse, body: bytes) -> bytes:
+    def _decode(self, request: FetchRequest, response: WireResponse, body: bytes, host: str) -> bytes:
         limit = self._max_decoded(request)
         codings = _codings(response.headers)
         if codings and body:
-            decoder = BodyDecoder(codings, limit)
+            decoder = BodyDecoder(codings, limit, host=host)
             return decoder.feed(body) + decoder.finish()
         if len(body) > limit:
-            raise ContentRefused(Code.DECODED_TOO_LARGE, f"the answer is larger than the {limit} bytes read")
+            raise ContentRefused(
+                Code.DECODED_TOO_LARGE, f"the answer of {host} is larger than the {limit:,} bytes read"
+            )
         return body
 
-    def _decoder(self, request: FetchRequest, response: WireResponse) -> BodyDecoder:
-        return BodyDecoder(_codings(response.headers), self._max_decoded(request))
+    def _decoder(self, request: FetchRequest, response: WireResponse, host: str) -> BodyDecoder:
+        return BodyDecoder(_codings(response.headers), self._max_decoded(request), host=host)
 
     def _max_decoded(self, request: FetchRequest) -> int:
         limit = request.max_decoded_bytes

@@ -71,9 +71,9 @@ class Walk:
     reach: Callable[[FetchRequest, Chain], Awaitable[Visit]]
     """The final answer at its headers. Raises: as `Fetcher.fetch`."""
     describe: Callable[[Chain, WireResponse], ReplyHead]
-    decoder: Callable[[FetchRequest, WireResponse], BodyDecoder]
-    """What undoes the content codings of an answer. Raises: ContentRefused."""
-    decode: Callable[[FetchRequest, WireResponse, bytes], bytes]
+    decoder: Callable[[FetchRequest, WireResponse, str], BodyDecoder]
+    """What undoes the content codings of an answer of a host. Raises: ContentRefused."""
+    decode: Callable[[FetchRequest, WireResponse, bytes, str], bytes]
     """A whole body without them. Raises: ContentRefused."""
     sign: Callable[[Chain, MudroomError], None]
     """Has a failure tell of the hops before it."""
@@ -267,9 +267,9 @@ class SharedExchange:
         if response.is_complete and self._whole_callers == len(self._callers):
             self._stage = _Stage.COLLECTING
             body = await response.read()
-            self._kept.append(
-                self._walk.decode(self.request, response, body) if self.request.decode else body
-            )
+            if self.request.decode:
+                body = self._walk.decode(self.request, response, body, self._chain.current.url.host)
+            self._kept.append(body)
         else:
             await self._collect(response)
         self._tell_progress(response, is_due=True)
@@ -293,7 +293,7 @@ class SharedExchange:
         decoder: BodyDecoder | None = None
         async for chunk in chunks:
             if decoder is None and self.request.decode:
-                decoder = self._walk.decoder(self.request, response)
+                decoder = self._walk.decoder(self.request, response, self._chain.current.url.host)
             for piece in (chunk,) if decoder is None else decoder.pieces(chunk):
                 if self._stage is _Stage.PEEKING:
                     self._peek(piece)

@@ -41,7 +41,7 @@ def recall_answer(
     codings = ",".join(header_values(snapshot.headers, "content-encoding"))
     decoded = snapshot.body
     if codings and snapshot.body:
-        decoder = BodyDecoder(codings, max_decoded_bytes)
+        decoder = BodyDecoder(codings, max_decoded_bytes, host=final.host)
         decoded = decoder.feed(snapshot.body) + decoder.finish()
     last = hops[-1]
     return Fetched(

@@ -37,7 +37,7 @@ def recall_record(request: RecordRequest, max_decoded_bytes: int) -> Fetched:
     codings = ",".join(header_values(request.headers, "content-encoding"))
     decoded = request.untrusted_body
     if codings and decoded:
-        decoder = BodyDecoder(codings, max_decoded_bytes)
+        decoder = BodyDecoder(codings, max_decoded_bytes, host=final.host)
         decoded = decoder.feed(request.untrusted_body) + decoder.finish()
     return Fetched(
         requested_url=request.url,

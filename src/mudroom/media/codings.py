@@ -185,13 +185,15 @@ class BodyDecoder:
     the coding or end before it does, DECODED_TOO_LARGE as soon as any stage passes `max_decoded_bytes`.
     """
 
-    def __init__(self, content_encoding: str | None, max_decoded_bytes: int) -> None:
+    def __init__(self, content_encoding: str | None, max_decoded_bytes: int, *, host: str = "") -> None:
+        """Shapes: `host` is whose body it is, for what is said of one that cannot be decoded."""
+        self._what = f"the body from {host}" if host else "the body"
         names = [name.strip().lower() for name in (content_encoding or "").split(",")]
         names = [name for name in names if name not in {"", "identity"}]
         if len(names) > _MAX_NESTED or any(name not in _STAGES for name in names):
             raise ContentRefused(
                 Code.UNSUPPORTED_ENCODING,
-                "The body comes in a Content-Encoding that is not read, or in too many at once.",
+                f"{self._what} comes in a Content-Encoding that is not read, or in too many at once",
             )
         self._stages = [_STAGES[name]() for name in reversed(names)]
         self._limit = max_decoded_bytes
@@ -216,12 +218,12 @@ class BodyDecoder:
         try:
             yield from self._run(0, chunk)
         except (zlib.error, brotli.error, zstd.ZstdError, ValueError, EOFError) as error:
-            raise _failed() from error
+            raise self._fail() from error
 
     def finish(self) -> bytes:
         """The end of the body: the last bytes (none, so far), or DECODE_FAILED for a stream cut short."""
         if not all(stage.is_complete() for stage in self._stages):
-            raise _failed()
+            raise self._fail()
         return b""
 
     def _run(self, level: int, data: bytes) -> Iterator[bytes]:
@@ -239,11 +241,10 @@ class BodyDecoder:
         if self._made[level] > self._limit:
             raise ContentRefused(
                 Code.DECODED_TOO_LARGE,
-                f"The body unpacks to more than the {self._limit:,} bytes that are allowed.",
+                f"{self._what} unpacks to more than the {self._limit:,} bytes that are allowed",
             )
 
-
-def _failed() -> ContentRefused:
-    return ContentRefused(
-        Code.DECODE_FAILED, "The body is damaged, cut short, or not what its Content-Encoding says."
-    )
+    def _fail(self) -> ContentRefused:
+        return ContentRefused(
+            Code.DECODE_FAILED, f"{self._what} is damaged, cut short, or not what its Content-Encoding says"
+        )

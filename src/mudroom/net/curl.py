@@ -179,7 +179,7 @@ class CurlTransport:
     def _begin(self, request: WireRequest, *, is_fresh: bool) -> tuple[_Partition, Exchange]:
         check_method(request.method)
         if not request.addresses:
-            raise FetchFailed(Code.CONNECT_FAILED, f"no address of {request.url.host} may be dialled")
+            raise FetchFailed(Code.CONNECT_FAILED, f"no address of {request.url.authority} may be dialled")
         if self._is_closed:
             raise FetchFailed(Code.CANCELLED, "the transport is closed")
         anchors = self._anchors.path(request.ca_file)

@@ -345,9 +345,11 @@ class Exchange:
         return False
 
     def _fault_of(self, errno: int, untrusted_text: str) -> MudroomError | None:
-        host = self._request.url.host
+        url = self._request.url
         if errno:
-            return map_curl_error(errno, untrusted_text, host, self._pool.proxy_note)
+            name = url.authority if errno in CONNECT_ERRORS else url.host
+            return map_curl_error(errno, untrusted_text, name, self._pool.proxy_note)
+        host = url.host
         if not self.status:
             return FetchFailed(Code.CONNECTION_LOST, f"{host} closed the connection before it answered")
         return None
@@ -428,7 +430,8 @@ class Exchange:
     def _timed_out(self, now: float) -> FetchFailed:
         host = self._request.url.host
         if self._phase is Phase.CONNECTING:
-            return explain_timeout(Code.CONNECT_TIMEOUT, host, note=self._pool.proxy_note)
+            name = self._request.url.authority
+            return explain_timeout(Code.CONNECT_TIMEOUT, name, note=self._pool.proxy_note)
         if self._phase is Phase.WAITING:
             return explain_timeout(Code.RESPONSE_TIMEOUT, host)
         code = Code.TOTAL_TIMEOUT if now >= self._total_deadline else Code.IDLE_TIMEOUT

@@ -87,6 +87,8 @@ def explain_too_large(host: str, limit: int) -> ContentRefused:
 def map_curl_error(errno: int, untrusted_text: str, host: str, note: str) -> FetchFailed:
     """A failure of libcurl as one of ours. The message names the host alone; `note` is `note_proxies`'.
 
+    Shapes: `host` has its port where that is not the default, if nobody listens there.
+
     Why: the library's own text can hold names that the peer wrote into its certificate, so it only
     chooses among our words and is never shown.
     """

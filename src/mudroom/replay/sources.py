@@ -109,7 +109,7 @@ def _answer(snapshot: Snapshot, wire_bytes: int, max_decoded_bytes: int) -> Stre
         raw_header=snapshot.http_block,
         exception=last.exception,
         response=_KeptResponse(snapshot),
-        decoder=BodyDecoder(codings or None, max_decoded_bytes),
+        decoder=BodyDecoder(codings or None, max_decoded_bytes, host=final.host),
         earlier_bytes=wire_bytes - len(snapshot.body),
     )
 
