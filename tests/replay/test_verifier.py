@@ -113,6 +113,18 @@ EDITS: list[tuple[str, Callable[[Path], None], Stage]] = [
     ("a title", _edit_title, Stage.FILE),
     ("digest", lambda folder: edit(folder / "metadata/000002.json", sha256="0" * 64), Stage.RECORD),
     ("status", lambda folder: edit(folder / "metadata/000002.json", http_status=203), Stage.RECORD),
+    ("type", lambda folder: edit(folder / "metadata/000002.json", content_type="text/plain"), Stage.RECORD),
+    ("no type", lambda folder: edit(folder / "metadata/000002.json", content_type=None), Stage.RECORD),
+    (
+        "id",
+        lambda folder: edit(folder / "metadata/000002.json", document_id="crawl_01X/000002"),
+        Stage.RECORD,
+    ),
+    (
+        "schema",
+        lambda folder: edit(folder / "metadata/000002.json", schema="mudroom.document/2"),
+        Stage.RECORD,
+    ),
     ("manifest", lambda folder: edit_row(folder, 2, decision="WARN"), Stage.RECORD),
     ("no metadata", lambda folder: (folder / "metadata/000002.json").unlink(), Stage.RECORD),
     ("form", _edit_both_digests, Stage.EXTRACTION),

@@ -14,7 +14,7 @@ from enum import StrEnum, unique
 from typing import Any
 
 from mudroom.errors import Code
-from mudroom.model import OutcomeKind
+from mudroom.model import OutcomeKind, format_document_id
 from mudroom.replay.compare import compare_versions
 
 __all__ = ["PageProof", "Stage", "prove_page"]
@@ -27,7 +27,7 @@ class Stage(StrEnum):
     BYTES = "bytes"
     """The archive has them, whole, under the reference that was recorded."""
     RECORD = "record"
-    """Digest, size, status and URLs in the run's record are those of the bytes."""
+    """Digest, size, status, type and URLs in the run's record are those of the bytes, its names those of the page."""
     EXTRACTION = "extraction"
     """What was read of them has the digests that were recorded, form by form."""
     SCAN = "scan"
@@ -90,7 +90,7 @@ def prove_page(run_id: str, recorded: Mapping[str, Any], again: Mapping[str, Any
 
     Shapes: both are mudroom.document/1; `again` was made of the bytes that `recorded` names.
     """
-    stage, message = next(_find_differences(recorded, again), (None, ""))
+    stage, message = next(_find_differences(run_id, recorded, again), (None, ""))
     return PageProof(
         run_id=run_id,
         number=int(recorded["n"]),
@@ -103,10 +103,13 @@ def prove_page(run_id: str, recorded: Mapping[str, Any], again: Mapping[str, Any
     )
 
 
-def _find_differences(recorded: Mapping[str, Any], again: Mapping[str, Any]) -> Iterator[tuple[Stage, str]]:
+def _find_differences(
+    run_id: str, recorded: Mapping[str, Any], again: Mapping[str, Any]
+) -> Iterator[tuple[Stage, str]]:
     """Every stage that differs, in order."""
     if again["code"] in _OF_BYTES and recorded["code"] != again["code"]:
         yield Stage.BYTES, f"the archive cannot give the bytes ({again['code']})"
+    yield from _compare_names(run_id, recorded, again)
     if recorded.get("source_ref") is not None:
         for name in _FACTS:
             if recorded[name] != again[name]:
@@ -117,6 +120,21 @@ def _find_differences(recorded: Mapping[str, Any], again: Mapping[str, Any]) -> 
     for name in _VERDICT:
         if recorded[name] != again[name]:
             yield Stage.DECISION, f"{name} was {recorded[name] or 'none'}, and is {again[name] or 'none'}"
+
+
+def _compare_names(
+    run_id: str, recorded: Mapping[str, Any], again: Mapping[str, Any]
+) -> Iterator[tuple[Stage, str]]:
+    """What a record calls itself and its document, whatever the bytes say."""
+    names = {
+        "schema": again["schema"],
+        "document_id": format_document_id(run_id, int(recorded["n"])),
+    }
+    if all(recorded[name] == again[name] for name in _VERDICT):  # else what was read may be no document
+        names["content_type"] = again["content_type"]
+    for name, right in names.items():
+        if recorded.get(name) != right:
+            yield Stage.RECORD, f"{name} was recorded as {recorded.get(name)}, and is {right}"
 
 
 def _compare_readings(recorded: Mapping[str, Any], again: Mapping[str, Any]) -> Iterator[tuple[Stage, str]]:
