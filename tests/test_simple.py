@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import signal
 import subprocess
@@ -123,6 +124,23 @@ def test_its_times_are_its_own_whatever_the_settings_say() -> None:
         fetching.total_timeout_seconds,
     )
     assert times == (30, 30, 30)
+
+
+async def test_the_whole_call_has_a_limit_that_no_part_of_it_can_stretch() -> None:
+    """The limits of its one request are far longer here, and the peer never ends."""
+    slowly = (b"x", Stall())
+    async with SiteServer(Route(path="/", body=slowly, content_length=5)) as site:
+        local = load_settings({}, overrides={("egress", "allow_origins"): (site.origin,)})
+        with pytest.raises(FetchFailed) as caught:
+            await simple._ask(site.url("/?secret"), (), local, total_seconds=0.25)
+        assert caught.value.code is Code.TOTAL_TIMEOUT
+        told = "127.0.0.1 had not sent its whole answer after the 0.25 seconds that mudroom.simple waits"
+        assert caught.value.message == told
+        await site.wait_for_close()
+
+
+def test_the_limit_of_the_whole_call_is_thirty_seconds() -> None:
+    assert inspect.signature(simple._ask).parameters["total_seconds"].default == 30
 
 
 def test_nothing_is_left_behind(site: SiteServer, settings: Settings) -> None:

@@ -89,13 +89,16 @@ async def afetch(url: str, *, headers: Headers = (), settings: Settings | None =
     )
 
 
-async def _ask(url: str, headers: Headers, settings: Settings | None) -> Fetched:
+async def _ask(
+    url: str, headers: Headers, settings: Settings | None, total_seconds: float = _TOTAL_SECONDS
+) -> Fetched:
+    """The answer, opening and closing of the network included in its time. Raises: as `fetch`."""
     request = FetchRequest(
         "GET", url, headers=headers, max_body_bytes=_MAX_BYTES, max_decoded_bytes=_MAX_BYTES
     )
     try:
         async with (
-            asyncio.timeout(_TOTAL_SECONDS),
+            asyncio.timeout(total_seconds),
             Fetcher(_tighten(settings or load_settings(os.environ))) as fetcher,
         ):
             return await fetcher.fetch(request)
@@ -104,7 +107,7 @@ async def _ask(url: str, headers: Headers, settings: Settings | None) -> Fetched
         who = "the site" if asked is None else asked.host
         raise FetchFailed(
             Code.TOTAL_TIMEOUT,
-            f"{who} had not sent its whole answer after the {_TOTAL_SECONDS:.0f} seconds that mudroom.simple waits",
+            f"{who} had not sent its whole answer after the {total_seconds:g} seconds that mudroom.simple waits",
         ) from None
 
 
