@@ -13,12 +13,11 @@ from pathlib import Path
 from mudroom.assembly.build import build_jail_options
 from mudroom.errors import MudroomError
 from mudroom.jail import probe_isolation
-from mudroom.net import HAD_KEY_LOG, list_proxies
-from mudroom.net.libcurl import pycurl
+from mudroom.net import HAD_KEY_LOG, METERED_SINCE, LibraryFacts, describe_library, list_proxies
 from mudroom.screen import Scanner, load_rules
 from mudroom.settings import Settings
 
-__all__ = ["Check", "CheckState", "examine_machine"]
+__all__ = ["Check", "CheckState", "check_network_library", "examine_machine"]
 
 
 _RESOLVER_FILE = Path("/etc/resolv.conf")
@@ -49,7 +48,7 @@ async def examine_machine(settings: Settings) -> tuple[Check, ...]:
         *await _check_isolation(settings),
         _check_workspace(settings.workspace),
         _check_resolver(),
-        _check_network_library(),
+        check_network_library(describe_library()),
         _check_proxies(),
         _check_key_log(),
         _check_rules(settings),
@@ -152,16 +151,16 @@ def _check_resolver() -> Check:
     return Check(name="resolver", state=CheckState.OK, detail=", ".join(servers))
 
 
-def _check_network_library() -> Check:
-    """What speaks HTTP and TLS for us."""
-    info = pycurl.version_info()
-    detail = f"libcurl {info[1]}, {info[5]}"
-    if info[4] & pycurl.VERSION_HTTP2:
-        return Check(name="network", state=CheckState.OK, detail=f"{detail}, HTTP/2")
+def check_network_library(library: LibraryFacts) -> Check:
+    """What speaks HTTP and TLS for us, and whether HTTP/2 is spoken with it."""
+    if library.has_http2 and library.is_metered:
+        return Check(name="network", state=CheckState.OK, detail=f"{library.name}, HTTP/2")
+    since = ".".join(map(str, METERED_SINCE))
+    why = f"older than {since}, so HTTP/2 is not spoken" if library.has_http2 else "no HTTP/2"
     return Check(
         name="network",
         state=CheckState.WEAKER,
-        detail=f"{detail}, no HTTP/2",
+        detail=f"{library.name}, {why}",
         fix="install pycurl from its wheel instead of building it against this system's libcurl",
     )
 

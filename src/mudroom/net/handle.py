@@ -18,7 +18,7 @@ import socket
 from typing import Protocol
 
 from mudroom.net.headers import encode_headers
-from mudroom.net.libcurl import pycurl
+from mudroom.net.libcurl import describe_library, pycurl
 from mudroom.net.transport import Headers, UploadBody, WireRequest
 
 __all__ = ["CurlHandle", "HandleOwner", "HandlePool"]
@@ -29,11 +29,8 @@ _KEEPALIVE_SECONDS = 60
 _ABORT = -1
 _EMPTY_LINE = 2
 _BAD_SOCKET: int = pycurl.SOCKET_BAD
-_METERED_SINCE = 0x08_14_00
 _HTTP_VERSION: int = (
-    pycurl.CURL_HTTP_VERSION_2TLS
-    if pycurl.version_info()[2] >= _METERED_SINCE
-    else pycurl.CURL_HTTP_VERSION_1_1
+    pycurl.CURL_HTTP_VERSION_2TLS if describe_library().is_metered else pycurl.CURL_HTTP_VERSION_1_1
 )
 """HTTP/2 only with a libcurl whose windows can be held small (`set_window`); older ones are not tried."""
 _READ_ABORT: int = pycurl.READFUNC_ABORT
