@@ -47,7 +47,7 @@ BAD_PAGES: tuple[BadPage, ...] = (
     BadPage(_raw("/two-lengths", "HTTP/1.1 200 OK\nContent-Type: text/html\nContent-Length: 5\nContent-Length: 500\nConnection: close", b"<p>hi"), FAILED, Code.PROTOCOL_ERROR),
     BadPage(Route(path="/length-of-a-terabyte", body=(_OPENING, Stall()), content_length=1 << 40), BLOCKED, Code.BODY_TOO_LARGE),
     BadPage(_raw("/length-below-zero", "HTTP/1.1 200 OK\nContent-Type: text/html\nContent-Length: -1\nConnection: close", b"<p>hi"), FAILED, Code.PROTOCOL_ERROR),
-    BadPage(_raw("/chunk-that-is-no-number", "HTTP/1.1 200 OK\nContent-Type: text/html\nTransfer-Encoding: chunked", b"zz\r\nhello\r\n0\r\n\r\n"), FAILED, Code.CONNECTION_LOST),
+    BadPage(_raw("/chunk-that-is-no-number", "HTTP/1.1 200 OK\nContent-Type: text/html\nTransfer-Encoding: chunked", b"zz\r\nhello\r\n0\r\n\r\n"), FAILED, Code.PROTOCOL_ERROR),
     BadPage(Route(path="/chunks-that-stop", body=(_OPENING, Drop()), framing=Framing.CHUNKED), FAILED, Code.CONNECTION_LOST),
     BadPage(answers.dropping("/torn-down", _OPENING, is_reset=True), FAILED, Code.CONNECTION_LOST),
     # Bodies and heads without end.
