@@ -45,8 +45,10 @@ def command(*, run: str | None, limit: int, as_json: bool, as_jsonl: bool) -> in
 
     RUNNING is a run that somebody writes at this moment; INTERRUPTED one whose program
     was killed: what it had taken in is there. A replay is a run too, and @last may be one:
-    its kind is "replay of RUN", that of an archive's import "imported". The demo keeps its runs apart, in the folder
-    demo of your workspace: mudroom runs --workspace <workspace>/demo
+    its kind is "replay of RUN", and that of an archive's import is "imported".
+
+    The demo keeps its runs apart, in the folder demo of your workspace:
+    mudroom runs --workspace <workspace>/demo
 
     Exit status: 0 found, 1 nothing found.
     """
