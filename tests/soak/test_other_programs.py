@@ -31,10 +31,16 @@ PACKED = "<p>Packed, é.".encode()
 
 
 def run(*words: str | Path, folder: Path, **variables: str) -> str:
+    """What a program says on both streams; warnings of its libraries are no word of its own."""
     done = subprocess.run(
-        [str(word) for word in words], cwd=folder, env={**os.environ, **variables},
-        capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+        [str(word) for word in words],
+        cwd=folder,
+        env={**os.environ, "PYTHONWARNINGS": "ignore", **variables},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 
