@@ -48,10 +48,9 @@ def command(
 
     Exit status: 0 written, 1 could not be written, or there is nothing to write.
     """
-    if (warc is None) == (wacz is None):
+    target = wacz if warc is None else warc
+    if target is None or (warc is not None and wacz is not None):
         raise click.UsageError("name one file: --warc FILE or --wacz FILE")
-    target = warc or wacz
-    assert target is not None  # noqa: S101 - one of them is there
     common = CommonOptions.current()
     settings = common.load()
     rule, summary = ExportRule(is_all=is_all, with_cookies=with_cookies), ExportSummary()
