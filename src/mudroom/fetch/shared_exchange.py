@@ -253,9 +253,8 @@ class SharedExchange:
             self._walk.sign(self._chain, error)
             raise
         self._end(None)
-        self._task.remove_done_callback(
-            self._on_done
-        )  # all that it would do is done: a turn of the loop less
+        # All that it would do is done: a turn of the loop less.
+        self._task.remove_done_callback(self._on_done)
         self._on_end(self)
 
     async def _read(self, response: WireResponse) -> None:
@@ -318,9 +317,8 @@ class SharedExchange:
         if head is None or self._stage is _Stage.ENDED:
             return
         if self._whole_callers == len(self._callers):
-            self._stage = (
-                _Stage.COLLECTING
-            )  # from here the peer alone is waited for: the transport keeps the time
+            # From here the peer alone is waited for: the transport keeps the time.
+            self._stage = _Stage.COLLECTING
             return
         self._stage = _Stage.FLOWING
         self._allow_until(self._ends_at)

@@ -139,9 +139,8 @@ def classify_failure(error: MudroomError, facts: PageFacts) -> Blocked | Failed:
     A refused URL that was asked for is Failed; the same refusal behind a redirect is a violation.
     Source: decision 1 of the design; ADR-016 of the guarded reader.
     """
-    is_behind = any(
-        hop.address for hop in facts.hops
-    )  # to ask https in place of http is no redirect of a site
+    # To ask https in place of http is no redirect of a site.
+    is_behind = any(hop.address for hop in facts.hops)
     is_violation = error.reason in _BLOCKING or (error.reason in _REFUSING and is_behind)
     if is_violation:
         return Blocked(facts=facts, code=error.code, message=error.message)
