@@ -9,19 +9,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from mudroom.address import (
-    EgressPolicy,
-    EgressSource,
-    ExceptionScope,
-    IPAddress,
-    RefusedAnswers,
-    judge_answers,
-)
+from mudroom.address import EgressSource, IPAddress
 from mudroom.clock import Clock
-from mudroom.errors import Code, ContentRefused, EgressRefused, FetchFailed, MudroomError
+from mudroom.errors import Code, ContentRefused, EgressRefused, MudroomError
 from mudroom.fetch.chain import Chain
+from mudroom.fetch.chain_limits import ChainLimits
 from mudroom.fetch.conditional import NOT_MODIFIED, PARTIAL_CONTENT, check_solicited
 from mudroom.fetch.events import EventSink, ResponseHeadersEvent, StartedEvent, WarningEvent
 from mudroom.fetch.hooks import HopHooks
@@ -35,11 +29,11 @@ from mudroom.fetch.shared_exchange import ExchangeLimits, Walk
 from mudroom.fetch.sharing import Sharing
 from mudroom.fetch.slots import Slots
 from mudroom.fetch.telling import Telling, Watch
+from mudroom.fetch.verdicts import HostVerdicts
 from mudroom.fetch.visit import Visit
 from mudroom.media import BodyDecoder, header_values, name_type, parse_content_type
 from mudroom.net import (
     Headers,
-    NetLimits,
     Resolver,
     Transport,
     WireRequest,
@@ -51,23 +45,9 @@ from mudroom.net import (
 __all__ = ["Fetcher"]
 
 _FIRST_ERROR = 400
-_MAX_VERDICTS = 1024
 _CODING = "content-encoding"
 _ASKED_FOR = frozenset({NOT_MODIFIED, PARTIAL_CONTENT})
 """Answers that say nothing by themselves to who has not asked for them."""
-
-Exceptions = dict[str, str]
-"""The exception behind a dialled address (as text), for those that needed one."""
-
-
-class _Judged(NamedTuple):
-    """What was judged of a host last, and what came of it."""
-
-    policy: EgressPolicy
-    answer: tuple[IPAddress, ...]
-    scope: ExceptionScope
-    url_exception: str | None
-    allowed: tuple[tuple[IPAddress, ...], Exceptions]
 
 
 class Fetcher:
@@ -100,9 +80,8 @@ class Fetcher:
         self._hooks: HopHooks | None = telling if hooks is None else hooks
         self._hsts = hsts
         self._profile = options.headers
-        self._judged: dict[str, _Judged] = {}
-        longest = min(options.limits.response_timeout_seconds, options.chain_timeout_seconds)
-        self._limits = self._last_capped = replace(options.limits, response_timeout_seconds=longest)
+        self._verdicts = HostVerdicts()
+        self._limits = ChainLimits(options)
         self._telling = telling
         self._sharing = Sharing(
             Walk(
@@ -253,7 +232,9 @@ class Fetcher:
                 chain.listener.tell(StartedEvent(url.normalized, chain.method))
             if self._egress.is_due(answer):
                 await self._egress.refresh(answer)
-            addresses, exceptions = self._judge(chain, answer)
+            addresses, exceptions = self._verdicts.judge(
+                chain.confirm(), answer, chain.scope, self._egress.current()
+            )
             started = self._now()
             exchange = self._transport.open(self._wire_request(request, chain, addresses))
             response = await exchange.__aenter__()
@@ -275,37 +256,6 @@ class Fetcher:
             self._hooks.on_cookies_received(url, request.partition, tuple(cookies))
             chain.take_cookies(tuple(cookies))
 
-    def _judge(self, chain: Chain, answer: tuple[IPAddress, ...]) -> tuple[tuple[IPAddress, ...], Exceptions]:
-        """The addresses of a hop when all may be dialled, and the exceptions behind those that need one.
-
-        Most hosts answer as they did the last time, to the same scope: that verdict is remembered.
-        """
-        target, scope, policy = chain.confirm(), chain.scope, self._egress.current()
-        host, url_exception = target.url.host, target.exception
-        if target.url.address is not None:
-            return answer, {} if url_exception is None else {str(target.url.address): url_exception}
-        last = self._judged.get(host)
-        if (
-            last is not None
-            and last.policy is policy
-            and last.answer == answer
-            and (last.scope is scope or last.scope == scope)
-            and last.url_exception == url_exception
-        ):
-            return last.allowed
-        verdict = judge_answers(answer, policy, scope, host=host, url_exception=url_exception)
-        if isinstance(verdict, RefusedAnswers):
-            kind = FetchFailed if verdict.code is Code.DNS_FAILURE else EgressRefused
-            raise kind(verdict.code, verdict.message)
-        if len(self._judged) >= _MAX_VERDICTS:
-            self._judged.clear()
-        exceptions = {
-            str(one.address): one.exception for one in verdict.verdicts if one.exception is not None
-        }
-        allowed = (verdict.addresses, exceptions)
-        self._judged[host] = _Judged(policy, answer, scope, url_exception, allowed)
-        return allowed
-
     def _wire_request(
         self, request: FetchRequest, chain: Chain, addresses: tuple[IPAddress, ...]
     ) -> WireRequest:
@@ -320,44 +270,10 @@ class Fetcher:
             method=chain.method,
             headers=headers,
             body=chain.body,
-            limits=self._limit(request, chain),
+            limits=self._limits.of_hop(request, chain),
             ca_file=self._options.trust_anchors.get(url.host),
             is_whole=chain.is_whole,
             partition=request.partition,
-        )
-
-    def _limit(self, request: FetchRequest, chain: Chain) -> NetLimits:
-        """What is left to a hop of the limits that hold for the whole chain; the last ones are kept."""
-        max_body_bytes = request.max_body_bytes
-        if max_body_bytes is None:
-            max_body_bytes = self._limits.max_body_bytes
-        elif chain.hops:
-            max_body_bytes = self._bytes_left(max_body_bytes, chain)
-        if self._last_capped.max_body_bytes != max_body_bytes:
-            self._last_capped = replace(self._limits, max_body_bytes=max_body_bytes)
-        return self._in_time(self._last_capped, chain) if chain.hops else self._last_capped
-
-    def _bytes_left(self, limit: int, chain: Chain) -> int:
-        left = limit - chain.received_bytes
-        if left <= 0:
-            host = chain.current.url.host
-            raise ContentRefused(Code.BODY_TOO_LARGE, f"the redirects to {host} sent more than {limit} bytes")
-        return left
-
-    def _in_time(self, limits: NetLimits, chain: Chain) -> NetLimits:
-        """Limits under which a chain ends in its time."""
-        left = self._options.chain_timeout_seconds - chain.spent_seconds
-        if left <= 0:
-            host = chain.current.url.host
-            raise FetchFailed(
-                Code.RESPONSE_TIMEOUT, f"the redirects to {host} took too long to come to an answer"
-            )
-        if left >= limits.response_timeout_seconds:
-            return limits
-        return replace(
-            limits,
-            connect_timeout_seconds=min(limits.connect_timeout_seconds, left),
-            response_timeout_seconds=left,
         )
 
     def _decode(self, request: FetchRequest, response: WireResponse, body: bytes, host: str) -> bytes:
